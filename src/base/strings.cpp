@@ -10,7 +10,6 @@
 #include <sstream>
 
 namespace dl4 {
-
 namespace {
 
 // view(i): element i.

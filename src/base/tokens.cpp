@@ -5,7 +5,6 @@
 #include "base/vocabulary.hpp"
 
 namespace dl4 {
-
 namespace {
 
 // How many bytes of what is no character count as one, as in the Unicode standard (3.9, "maximal subpart"): those that

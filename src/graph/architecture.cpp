@@ -20,9 +20,6 @@ void each_ref(const Architecture::Call &call, F f) {
       if (ref) f(*ref);
 }
 
-}  // namespace
-
-namespace {
 
 // The recorded sequence, with every call once.
 std::vector<std::pair<size_t, size_t>> said_order(const Architecture &a) {

@@ -6,7 +6,6 @@
 #include "graph/model.hpp"
 
 namespace dl4::graph {
-
 namespace {
 
 using Ref = Architecture::Ref;

@@ -214,9 +214,6 @@ void add_gradients(ops::Emit &e, const Model &model, const InferenceOptions &opt
   }
 }
 
-}  // namespace
-
-namespace {
 
 struct Draws final : kinds::LayerOf<Draws> {
   static constexpr const char *doc =

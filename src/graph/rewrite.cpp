@@ -6,7 +6,6 @@
 #include <set>
 
 namespace dl4::graph {
-
 namespace {
 
 using kinds::Quantization;

@@ -8,7 +8,6 @@
 #endif
 
 namespace dl4::io {
-
 namespace {
 
 // A ModelProto: ir_version, a small number, then another of its fields by tag (its number times 8, plus the wire type).

@@ -9,7 +9,6 @@
 #include "kinds/layers/core/masks.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 [[noreturn]] void incompatible(int i, const std::string &what, const Shape &got) {

@@ -7,7 +7,6 @@
 #include "base/float_mode.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Unary;

@@ -6,7 +6,6 @@
 #include "ops/ops.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 // A rule that omits a source would silently lose a path of the gradient. A repeated source must be set once.

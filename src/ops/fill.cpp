@@ -14,7 +14,6 @@
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 struct CopyOp final : OpOf<CopyOp, "copy", attributes::Copy> {

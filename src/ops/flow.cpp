@@ -7,7 +7,6 @@
 #include "ops/scan.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 constexpr int64_t small = 1024;  // bytes of a constant that a body contains itself

@@ -6,7 +6,6 @@
 #include "ops/matched.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 // The axes before the last two.

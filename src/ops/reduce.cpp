@@ -13,7 +13,6 @@
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 struct ReduceOp final : OpOf<ReduceOp, "reduce", attributes::Reduction> {

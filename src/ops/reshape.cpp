@@ -6,7 +6,6 @@
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 // Shared by all: a view of source 0, and the gradient as a view.

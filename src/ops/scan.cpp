@@ -9,7 +9,6 @@
 #include "ops/matched.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 bool is_product(const Step &s) { return as<MatMulOp>(s) || as<ConvOp>(s); }

@@ -6,7 +6,6 @@
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 struct GatherOp final : OpOf<GatherOp, "gather", attributes::Gather> {

@@ -10,7 +10,6 @@
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
-
 namespace {
 
 enum Source { src_q, src_k, src_v, src_attention_mask, src_attention_count };

@@ -3,7 +3,6 @@
 #include "train/state.hpp"
 
 namespace dl4::train {
-
 namespace {
 
 void refuse_unlike(const std::string &name, DType dtype, const Shape &shape, const Tensor &got) {

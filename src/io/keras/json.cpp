@@ -7,7 +7,6 @@
 #include "io/keras/operations.hpp"
 
 namespace dl4::io::keras {
-
 namespace {
 
 using Call = Architecture::Call;

@@ -10,7 +10,6 @@
 #include "kinds/layers/elementwise/functions.hpp"
 
 namespace dl4::io::keras {
-
 namespace {
 
 using Form = KerasOperation::Form;

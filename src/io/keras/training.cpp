@@ -9,7 +9,6 @@
 #include "kinds/signatures.hpp"
 
 namespace dl4::io {
-
 namespace {
 
 bool is_lookup(std::string_view name) {

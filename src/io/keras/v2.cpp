@@ -5,7 +5,6 @@
 #include "io/keras/json.hpp"
 
 namespace dl4::io::keras {
-
 namespace {
 
 constexpr std::pair<std::string_view, std::string_view> classes[] = {

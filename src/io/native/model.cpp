@@ -11,7 +11,6 @@
 #include "io/tensors.hpp"
 
 namespace dl4::io {
-
 namespace {
 
 using Named = std::map<std::string, Tensor>;

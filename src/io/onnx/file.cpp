@@ -4,7 +4,6 @@
 #include <charconv>
 
 namespace dl4::io::onnx {
-
 namespace {
 
 [[noreturn]] void ends(const char *what) { fail(Code::corrupt_file, what, " ends in the middle of a field"); }

@@ -10,7 +10,6 @@
 #include "io/bytes.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 constexpr SmallFloat small_floats[] = {

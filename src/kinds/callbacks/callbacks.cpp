@@ -7,7 +7,6 @@
 #include "kinds/optimizer.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 // A "{name:spec}" in a path, spec as in Python: [0][width][.precision][d, f, e or g].

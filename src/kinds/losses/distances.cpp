@@ -7,7 +7,6 @@
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Reduce, ops::Unary;

@@ -6,7 +6,6 @@
 #include "kinds/loss.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Reduce, ops::none, ops::Unary;

@@ -6,7 +6,6 @@
 #include "kinds/optimizer.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Unary;

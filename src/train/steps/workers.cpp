@@ -7,7 +7,6 @@
 #include "base/float_mode.hpp"
 
 namespace dl4::train {
-
 namespace {
 
 constexpr int64_t bucket = (2 << 20) / 4;  // numbers per message

@@ -5,7 +5,6 @@
 #include "io/onnx/read/ml.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 Values first_inputs(const Op &op, size_t n) {

@@ -6,7 +6,6 @@
 #include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 // The current node in place of an old one.

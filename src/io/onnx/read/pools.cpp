@@ -5,7 +5,6 @@
 #include "io/onnx/read/windows.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 // With "ceil_mode" the last window may start before the end and extend past it: zeros after the pads.

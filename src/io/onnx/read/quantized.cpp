@@ -10,7 +10,6 @@
 #include "io/onnx/types.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 struct Limits {

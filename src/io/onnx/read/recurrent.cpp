@@ -5,7 +5,6 @@
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 struct Cell {

@@ -7,7 +7,6 @@
 #include "io/onnx/types.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 constexpr int64_t most_weights = int64_t{1} << 25;

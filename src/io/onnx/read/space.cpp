@@ -3,7 +3,6 @@
 #include "io/onnx/read/windows.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 // ONNX's (M, C, ...) as (..., C, M), (C, M, ...) as (..., M, C).

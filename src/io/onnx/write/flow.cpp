@@ -7,7 +7,6 @@
 #include "ops/scan.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 using ops::Id;

@@ -6,7 +6,6 @@
 #include "ops/text.hpp"
 
 namespace dl4::io::onnx {
-
 namespace {
 
 void texts_equal(Writer &w, const Listed &) { w.give(0, w.node("Equal", {w.in(0), w.in(1)})); }

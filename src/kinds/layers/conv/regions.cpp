@@ -3,7 +3,6 @@
 #include "kinds/layers/conv/sampling.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 template <size_t N>

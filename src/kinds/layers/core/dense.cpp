@@ -3,7 +3,6 @@
 #include "kinds/layers/core/quantization.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 struct Dense : LayerOf<Dense> {

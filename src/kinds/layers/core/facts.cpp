@@ -6,7 +6,6 @@
 #include "kinds/layers/core/masks.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 Json ports(const std::vector<Port> &list) {

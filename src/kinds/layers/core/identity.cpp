@@ -9,7 +9,6 @@
 #include "ops/text.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 struct IdentityLayer final : LayerOf<IdentityLayer> {

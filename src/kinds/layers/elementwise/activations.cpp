@@ -5,7 +5,6 @@
 #include "kinds/layers/core/masks.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Id, ops::Emit, ops::Reduce;

@@ -7,7 +7,6 @@
 #include <numeric>
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Id;

@@ -4,7 +4,6 @@
 #include "kinds/layers/recurrent/recurrent.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Emit, ops::Id;

@@ -6,7 +6,6 @@
 #include "ops/sizes.hpp"
 
 namespace dl4::kinds {
-
 namespace {
 
 using ops::Id;

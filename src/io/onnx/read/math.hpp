@@ -67,10 +67,10 @@ inline int64_t known_or_free(const Dim &d) { return d.known() ? d.factor : free_
 // Padding before and after along each axis.
 using Margins = std::vector<std::array<int64_t, 2>>;
 Json margins_json(const Margins &margins);
-// Pads x with zeros, or crops it, along the axes between the first and the last.
-Node moved_ends(const Op &op, Node x, const Margins &margins);
-// The same with a number instead of zeros, padding only.
-Node filled_ends(const Op &op, Node x, const Margins &margins, double number);
+// Of the axes between the first and the last, those of all axes.
+Margins inner(Margins ends);
+// x with as many more places before and after each axis, which hold the number; below 0 places are cut off.
+Node with_ends(const Op &op, Node x, const Margins &ends, double number = 0);
 
 // x in other dims with as many elements.
 Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to);

@@ -277,10 +277,7 @@ void feature_vectorizer(const Op &op) {
       const int64_t n = known(op, features, "the features of an input"), wanted = (*sizes)[i];
       if (wanted < 1 || wanted > max_dim) fail(Code::corrupt_file, "has \"inputdimensions\" of ", wanted);
       if (wanted < n) x = op.cut(x, 1, 0, wanted);
-      if (wanted > n) {
-        const Node wide = op.layer("ExpandDims", {{"axis", 2}}, {x});
-        x = op.layer("Squeeze", {{"axis", 2}}, {moved_ends(op, wide, {{0, wanted - n}})});
-      }
+      if (wanted > n) x = with_ends(op, x, {{0, 0}, {0, wanted - n}});
     }
     in.push_back(x);
   }

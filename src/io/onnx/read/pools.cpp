@@ -149,7 +149,7 @@ void max_pool(const Op &op) {
   if (!w.same || holes) {
     Margins pads = w.pads;
     for (size_t i = 0; i < w.axes(); ++i) pads[i][1] += more[i];
-    x = filled_ends(op, x, pads, v.not_negative ? 0 : -static_cast<double>(std::numeric_limits<float>::max()));
+    x = with_ends(op, x, inner(pads), v.not_negative ? 0 : -static_cast<double>(std::numeric_limits<float>::max()));
   }
   const Node y = holes ? dilated(op, "BroadcastMaximum", x, w)
                        : op.layer(of_rank("MaxPooling", w.axes()).c_str(), pool_config(w, w.same), {x});
@@ -166,7 +166,7 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
     image.insert(image.begin(), Dim{});
     image.back() = Dim{};
     Node ones = by_number(op, "BroadcastAdd", op.cast(op.zeros(image), DType::f32), 1);
-    ones = with_pads ? filled_ends(op, ones, w.pads, 1) : padded(op, ones, w.pads);
+    ones = with_pads ? with_ends(op, ones, inner(w.pads), 1) : padded(op, ones, w.pads);
     Margins behind;
     for (int64_t n : more) behind.push_back({0, n});
     return op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, false), {padded(op, ones, behind)});

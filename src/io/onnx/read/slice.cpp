@@ -180,27 +180,25 @@ const std::span<const Row> slice_rows = slice_table;
 
 Json margins_json(const Margins &margins) { return margins.size() == 1 ? Json(margins[0]) : Json(margins); }
 
-Node moved_ends(const Op &op, Node x, const Margins &margins) {
-  Margins add(margins.size()), cut(margins.size());
-  bool adds = false, cuts = false;
-  for (size_t i = 0; i < margins.size(); ++i)
-    for (size_t end : {size_t{0}, size_t{1}}) {
-      add[i][end] = std::max<int64_t>(margins[i][end], 0), cut[i][end] = std::max<int64_t>(-margins[i][end], 0);
-      adds = adds || add[i][end] > 0, cuts = cuts || cut[i][end] > 0;
-    }
-  if (cuts) x = op.layer(text("Cropping", margins.size(), "D").c_str(), {{"cropping", margins_json(cut)}}, {x});
-  if (adds) x = op.layer(text("ZeroPadding", margins.size(), "D").c_str(), {{"padding", margins_json(add)}}, {x});
-  return x;
+Margins inner(Margins ends) {
+  ends.insert(ends.begin(), {0, 0});
+  ends.push_back({0, 0});
+  return ends;
 }
 
-Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
-  const Node y = moved_ends(op, x, margins);
-  if (number == 0 || y == x) return y;
-  const Node here = op.layer("Equal", {}, {x, x});
+Node with_ends(const Op &op, Node x, const Margins &ends, double number) {
+  Margins add;
+  for (const auto &[before, after] : ends) {
+    const int64_t begin = std::max<int64_t>(-before, 0), end = std::max<int64_t>(-after, 0);
+    if (begin > 0 || end > 0) x = op.cut(x, static_cast<int>(add.size()), begin, -1 - end);
+    add.push_back({std::max<int64_t>(before, 0), std::max<int64_t>(after, 0)});
+  }
+  if (std::ranges::all_of(add, [](const auto &a) { return a[0] == 0 && a[1] == 0; })) return x;
+  if (std::isfinite(number)) return op.layer("Pad", {{"pad_width", add}, {"constant_values", number}}, {x});
+  const Node zeros = op.layer("Pad", {{"pad_width", add}}, {x}), here = op.layer("Equal", {}, {x, x});
   const Node ones = op.cast(op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here}), DType::f32);
-  const Node inside = moved_ends(op, ones, margins);
-  if (std::isfinite(number)) return op.layer("Where", {{"x2", number}}, {inside, y});
-  return op.layer("Where", {}, {inside, y, op.constant_node(scalar(number))});
+  return op.layer("Where", {},
+                  {op.layer("Pad", {{"pad_width", add}}, {ones}), zeros, op.constant_node(scalar(number))});
 }
 
 namespace {
@@ -243,56 +241,21 @@ Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, i
   return from;
 }
 
-// Pads some axes with zeros or a number; moves them where the padding layers need them.
+// Pads with zeros or a number.
 void pad_constant(const Op &op, const Margins &pads, double number) {
   Value &v = op.in(0);
   if (v.rank() > 5) op.refuse("over a value of ", v.rank(), " axes is not supported");
-  std::vector<size_t> left;
-  for (size_t i = 0; i < pads.size(); ++i)
-    if (pads[i][0] != 0 || pads[i][1] != 0) left.push_back(i);
-  if (left.empty()) return op.give_value(0, v);
-  Perm at = v.perm();                                                    // x's axis order
-  const bool small = v.dtype == DType::u8 || v.dtype == DType::boolean;  // types that padding layers don't support
-  Node x = small ? op.cast(op.as(v, at), DType::i32) : op.as(v, at);
-  int rank = v.rank();
-  while (rank < 3) x = op.layer("ExpandDims", {{"axis", rank}}, {x}), at.push_back(rank++);
+  const Perm perm = v.perm();
+  Margins ends;  // in x's axis order
   std::vector<Dim> dims = v.dims;
-  for (size_t i : left) dims[i] = Dim{1, {op.r.fresh()}};
-  while (!left.empty()) {
-    std::vector<int> now;  // axes for one layer, including unpadded ones
-    for (size_t i : left)
-      if (static_cast<int>(now.size()) < rank - 2) now.push_back(static_cast<int>(i));
-    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(now.size()));
-    const auto is_in = [](const std::vector<int> &list, int i) {
-      return std::find(list.begin(), list.end(), i) != list.end();
-    };
-    const std::vector<int> padded = now;
-    for (int i = rank; i-- > 0 && static_cast<int>(now.size()) < rank - 2;)
-      if (!is_in(now, i)) now.push_back(i);
-    std::sort(now.begin(), now.end());
-    Perm order;
-    for (int i = 0; i < rank; ++i)
-      if (!is_in(now, i)) order.push_back(i);
-    order.insert(order.begin() + 1, now.begin(), now.end());
-    const Perm back = inverse(at);
-    Ints turn;
-    for (int axis : order) turn.push_back(back[static_cast<size_t>(axis)]);
-    if (order != at) x = op.layer("Transpose", {{"perm", turn}}, {x});
-    at = order;
-    Margins margins;
-    for (int axis : now)
-      margins.push_back(is_in(padded, axis) ? pads[static_cast<size_t>(axis)] : std::array<int64_t, 2>{});
-    x = filled_ends(op, x, margins, number);
+  for (int axis : perm) {
+    ends.push_back(pads[static_cast<size_t>(axis)]);
+    if (ends.back()[0] != 0 || ends.back()[1] != 0) dims[static_cast<size_t>(axis)] = Dim{1, {op.r.fresh()}};
   }
-  Ints extra;
-  Perm perm;
-  for (size_t i = 0; i < at.size(); ++i)
-    if (at[i] >= v.rank())
-      extra.push_back(static_cast<int64_t>(i));
-    else
-      perm.push_back(at[i]);
-  if (!extra.empty()) x = op.layer("Squeeze", {{"axis", extra}}, {x});
-  op.give(0, op.cast(x, v.dtype), dims, perm);
+  if (dims == v.dims) return op.give_value(0, v);
+  const bool small = v.dtype == DType::u8 || v.dtype == DType::boolean;  // types that the layer doesn't support
+  const Node x = small ? op.cast(op.as(v, perm), DType::i32) : op.as(v, perm);
+  op.give(0, op.cast(with_ends(op, x, ends, number), v.dtype), dims, perm);
 }
 
 // For an axis or padding of free size: computes the source position of each position. dims: of x.

@@ -173,7 +173,7 @@ void conv_transpose(const Op &op) {
                                 {{"kernel", kernel_last(rows_of(w, g * n, n))}}));
   }
   Node y = groups == 1 ? parts[0] : op.layer("Concatenate", {{"axis", -1}}, parts);
-  y = moved_ends(op, y, ends);
+  y = with_ends(op, y, inner(ends));
   if (op.has(2)) y = plus(op, y, op.constant_node(op.floats(2, "bias")));
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()));
 }

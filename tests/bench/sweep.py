@@ -445,6 +445,11 @@ def main():
             continue
         if one := times.pop(ONE, None):
             gains.append((one / times["libdl4"], one, f"{case.told}: {times['libdl4'] * 1e6:.4g} us, one {one * 1e6:.4g}"))
+        if roofline and case.work > 1 << 24 and family in ("Dense", "products"):
+            share = 2 * case.work / times["libdl4"] / 1e9 / roofline["gflops"] / said.threads
+            shares[family].append(share)
+            if said.list:
+                print(f"{share:.2f} of the peak  {case.told}: {times['libdl4'] * 1e6:.4g} us", flush=True)
         peers = {name: t for name, t in times.items() if name != "libdl4"}
         if not peers:
             continue
@@ -453,8 +458,6 @@ def main():
         kind = "training" if case.target is not None else "inference"
         for group in (family, f"all {kind}"):
             ratios[group].append(ratio)
-        if roofline and case.work > 1 << 24 and family in ("Dense", "products"):
-            shares[family].append(2 * case.work / times["libdl4"] / 1e9 / roofline["gflops"] / said.threads)
         all_draws.append((ratio, f"{case.told}: {times['libdl4'] * 1e6:.4g} us, {best} {peers[best] * 1e6:.4g}"))
         if said.list:
             print(f"{ratio:.2f}  {all_draws[-1][1]}", flush=True)

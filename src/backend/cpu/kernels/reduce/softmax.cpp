@@ -90,30 +90,40 @@ HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &bo
   }
 }
 
-// y = f(x, max, e = exp(x - max), sum of e) for rows of N vectors, which stay in registers. Sums are those of row_sum.
-template <int N, class F>
-HWY_INLINE void rows_of_vectors(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
-  const int64_t left = n - (N - 1) * lanes;
+// y = f(x, max, e = exp(x - max), sum of e) for R rows of N vectors, which stay in registers; the last vector has
+// `left` columns. Each row's reductions wait for the one before: several rows at a time fill that time. Sums are those
+// of row_sum.
+template <int N, int R, class F>
+HWY_INLINE void rows_of_vectors(const float *x, float *y, int64_t n, int64_t left, const F &f) {
   const FirstOf<D> last = first_of(D(), left);
-  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
-    V v[N], e[N];
+  V v[R][N], e[R][N], m[R], all[R];
+  DL4_UNROLL
+  for (int r = 0; r < R; ++r) {
     DL4_UNROLL
-    for (int j = 0; j < N - 1; ++j) v[j] = load(x + j * lanes);
-    v[N - 1] = begun(last.get(D(), x + (N - 1) * lanes), left);
-    V m = v[N - 1];
+    for (int j = 0; j < N - 1; ++j) v[r][j] = load(x + r * n + j * lanes);
+    v[r][N - 1] = begun(last.get(D(), x + r * n + (N - 1) * lanes), left);
+    m[r] = v[r][N - 1];
     DL4_UNROLL
-    for (int j = 0; j < N - 1; ++j) m = hn::Max(v[j], m);
-    m = max_of(m);
-    DL4_UNROLL
-    for (int j = 0; j < N; ++j) e[j] = exp_below_89(hn::Sub(v[j], m));
+    for (int j = 0; j < N - 1; ++j) m[r] = hn::Max(v[r][j], m[r]);
+  }
+  DL4_UNROLL
+  for (int r = 0; r < R; ++r) m[r] = max_of(m[r]);
+  DL4_UNROLL
+  for (int r = 0; r < R; ++r) DL4_UNROLL
+  for (int j = 0; j < N; ++j) e[r][j] = exp_below_89(hn::Sub(v[r][j], m[r]));
+  DL4_UNROLL
+  for (int r = 0; r < R; ++r) {
     Wide sum = wide_zero();
     DL4_UNROLL
     for (int j = 0; j < N; ++j)
-      sum.v[j % parts] = hn::Add(sum.v[j % parts], j < N - 1 ? e[j] : hn::IfThenElseZero(first(left), e[j]));
-    const V all = set(sum_wide(sum));
+      sum.v[j % parts] = hn::Add(sum.v[j % parts], j < N - 1 ? e[r][j] : hn::IfThenElseZero(first(left), e[r][j]));
+    all[r] = set(sum_wide(sum));
+  }
+  DL4_UNROLL
+  for (int r = 0; r < R; ++r) {
     DL4_UNROLL
-    for (int j = 0; j < N - 1; ++j) store(f(v[j], m, e[j], all), y + j * lanes);
-    last.put(D(), f(v[N - 1], m, e[N - 1], all), y + (N - 1) * lanes);
+    for (int j = 0; j < N - 1; ++j) store(f(v[r][j], m[r], e[r][j], all[r]), y + r * n + j * lanes);
+    last.put(D(), f(v[r][N - 1], m[r], e[r][N - 1], all[r]), y + r * n + (N - 1) * lanes);
   }
 }
 
@@ -123,7 +133,30 @@ template <int N = static_cast<int>((short_row + lanes - 1) / lanes), class F>
 void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
   if constexpr (N > 1)
     if (n <= (N - 1) * lanes) return short_rows<N - 1>(x, y, rows, n, f);
-  rows_of_vectors<N>(x, y, rows, n, f);
+  constexpr int R = HWY_MAX(1, registers / 4 / N);
+  const int64_t left = n - (N - 1) * lanes;
+  int64_t r = 0;
+  for (; r + R <= rows; r += R) rows_of_vectors<N, R>(x + r * n, y + r * n, n, left, f);
+  if constexpr (R > 1)
+    for (; r < rows; ++r) rows_of_vectors<N, 1>(x + r * n, y + r * n, n, left, f);
+}
+
+// Softmax of long rows. The next row's maximum and the previous row's division fill the time in which a row waits for
+// its own maximum and sum.
+void long_rows(const float *x, float *y, int64_t rows, int64_t n) {
+  const Row row{n};
+  V max = row.max(x), sum = set(1);
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const V m = max, s = sum;
+    if (r + 1 < rows) max = row.max(x + n);
+    sum = set(static_cast<float>(row_sum(n, [&](int64_t i, auto io) HWY_ATTR {
+      const V e = exp_below_89(hn::Sub(io.get(x + i), m));
+      io.put(e, y + i);
+      return e;
+    })));
+    if (r > 0) row.each(y - n, y - n, y - n, [=](V v, V) HWY_ATTR { return hn::Div(v, s); });
+  }
+  if (rows > 0) row.each(y - n, y - n, y - n, [=](V v, V) HWY_ATTR { return hn::Div(v, sum); });
 }
 
 }  // namespace
@@ -133,6 +166,7 @@ void softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t 
     return map(x, y, outer * inner, [](V v) HWY_ATTR { return hn::Add(hn::Sub(v, v), set(1)); });
   if (inner == 1 && axis <= short_row)
     return short_rows(x, y, outer, axis, [](V, V, V e, V sum) HWY_ATTR { return hn::Div(e, sum); });
+  if (inner == 1) return long_rows(x, y, outer, axis);
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
     const V m = view.max(x + at);
     view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return exp_below_89(hn::Sub(v, m)); });

@@ -101,7 +101,10 @@ Drawn convolution(Random &r) {
       c.d = size, c.kd = taps, c.stride_d = stride, c.dil_d = dilation;
       lay(c.d, c.kd, stride, dilation, same, c.od, c.pad_front, c.pad_back);
     }
-    if (r.one_of(6)) c.groups = c.oc = c.c;
+    if (r.one_of(6))
+      c.groups = c.oc = c.c;
+    else if (r.one_of(8))
+      c.groups = r.in(2, 4), c.c = round_up(c.c, c.groups), c.oc = round_up(c.oc, c.groups);
     const double work = real(c.n * c.od * c.oh * c.ow) * real(c.kd * c.kh * c.kw) * real(c.c / c.groups) * real(c.oc);
     if (work <= most_work && work > 1000 && c.n * c.d * c.h * c.w * c.c <= 1 << 23) break;
   }
@@ -167,7 +170,7 @@ Drawn recurrent(Random &r) {
 }
 
 struct Timed {
-  std::string name;
+  std::string name, told;                // of the candidate and of its kernel, which says what a library calls it
   double estimate, measured = INFINITY;  // microseconds
 };
 
@@ -198,8 +201,8 @@ std::vector<Timed> time(const Drawn &d) {
     if (!kernel->name.starts_with(p.name)) continue;
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);
+    found.push_back({std::string(p.name), kernel->name, p.microseconds});
     sides.push_back({std::move(kernel), std::move(bound), std::move(scratch)});
-    found.push_back({std::string(p.name), p.microseconds});
   }
   std::vector<void *> args;
   for (const auto &b : d.buffers) args.push_back(b.empty() ? nullptr : const_cast<float *>(b.data()));
@@ -276,7 +279,7 @@ int main(int argc, char **argv) {
       of_kernel[t.name].push_back(t.estimate / t.measured);
       all.push_back(t.estimate / t.measured);
       if (list)
-        std::printf("%lld;%s;%s;%.4g;%.4g\n", static_cast<long long>(i), d.told.c_str(), t.name.c_str(), t.estimate,
+        std::printf("%lld;%s;%s;%.4g;%.4g\n", static_cast<long long>(i), d.told.c_str(), t.told.c_str(), t.estimate,
                     t.measured);
     }
     if (list) std::fflush(stdout);

@@ -16,7 +16,7 @@ struct ConvAxis {
 
 // As conv_at() of the ops describes an axis: of any padding, with windows that leave cells over, and of a transposed
 // convolution; with windows, or all of their taps, outside.
-inline ConvAxis random_axis(Random &r, int64_t most, bool usual) {
+inline ConvAxis random_axis(Random &r, int64_t most, bool usual, bool large) {
   ConvAxis a;
   while (true) {
     a.n = r.one_of(4) ? 1 : r.log(1, most);
@@ -24,6 +24,7 @@ inline ConvAxis random_axis(Random &r, int64_t most, bool usual) {
     a.stride = r.one_of(2) ? 1 : r.log(1, 5);
     a.dilation = r.one_of(2) ? 1 : r.log(1, r.one_of(8) ? 40 : 4);
     if (usual) a.n = r.in(4, most), a.taps = r.one_of(2) ? 3 : 2 * r.in(0, 3) + 1, a.stride = 1, a.dilation = 1;
+    if (large) a.n = r.in(most / 2, most), a.taps = r.one_of(3) ? 3 : 1, a.stride = r.in(1, 3), a.dilation = 1;
     const int64_t reach = (a.taps - 1) * a.dilation + 1;
     int64_t padded = a.n;
     const int64_t kind = r.in(1, 5);
@@ -50,12 +51,14 @@ inline ConvAxis random_axis(Random &r, int64_t most, bool usual) {
 inline int64_t random_channels(Random &r) { return r.one_of(4) ? 8 * r.in(1, 8) : r.log(1, 70); }
 
 inline Conv random_conv(Random &r) {
-  constexpr double most_work = 100e3;  // multiplications
+  const bool large = r.one_of(40);             // more pixels than a library sums at once
+  const double most_work = large ? 5e6 : 1e5;  // multiplications
   while (true) {
     const int64_t dims = r.in(1, 3);
     const bool usual = r.one_of(4);
     ConvAxis axes[3];
-    for (int64_t i = 3 - dims; i < 3; ++i) axes[i] = random_axis(r, dims == 3 ? 7 : dims == 2 ? 14 : 60, usual);
+    for (int64_t i = 3 - dims; i < 3; ++i)
+      axes[i] = random_axis(r, (dims == 3 ? 7 : dims == 2 ? 14 : 60) * (large ? 12 : 1), usual, large);
     Conv c{.n = r.log(1, 9), .h = axes[1].n, .w = axes[2].n, .c = random_channels(r)};
     c.d = axes[0].n, c.kd = axes[0].taps, c.od = axes[0].out, c.stride_d = axes[0].stride, c.dil_d = axes[0].dilation;
     c.pad_front = axes[0].before, c.pad_back = axes[0].after;
@@ -72,7 +75,7 @@ inline Conv random_conv(Random &r) {
     }
     double work = static_cast<double>(c.n * c.od * c.oh * c.ow) * static_cast<double>(c.kd * c.kh * c.kw);
     work *= static_cast<double>(c.c / c.groups * c.oc);
-    if (work <= most_work && c.n * c.d * c.h * c.w * c.c <= 1 << 17) return c;
+    if (work <= most_work && c.n * c.d * c.h * c.w * c.c <= (large ? 1 << 21 : 1 << 17)) return c;
   }
 }
 

@@ -56,9 +56,10 @@ struct LiveConv : Conv {
     // It sums wrong pixels if strided windows start in padding wider than half of the 28 pixels it processes at once:
     // 60 pixels, 4 taps of dilation 7, strides of 2, 19 pixels of padding on the left, 37 windows.
     if (stride_w > 1 && pad_left > 14 && ow > 28) return false;
-    // Its "jit_1x1:avx2" writes past the scratchpad for strided windows and fewer channels than vector lanes.
+    // Its "jit_1x1" writes past the scratchpad for strided windows and fewer channels than vector lanes: 2 images of
+    // 154x154x8, one tap, strides of 2.
     const bool steps = stride_d > 1 || stride_h > 1 || stride_w > 1;
-    return suits() && !(is_one_tap() && steps && c / groups < 8);
+    return suits() && !(is_one_tap() && steps && c / groups < 16);
   }
   int64_t whole_weights_bytes(const Conv &whole) const {
     return checked_mul(whole.kd, whole.kh, whole.kw, c / groups, oc, sizeof(float));

@@ -339,7 +339,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     if (auto kernel = conv_of_rounded(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
-  const bool one_window = weights && is_one_window(c);
+  const bool one_window = is_one_window(c);
   if (one_window || (many_weights(c, weights) && is_product(c))) {
     kernels::Gemm g;
     g.m = one_window ? c.n : checked_mul(c.n, c.oh, c.ow);

@@ -35,6 +35,19 @@ double inside(const Conv &c) {
          meetings(c.w, c.ow, c.kw, c.stride_w, c.dil_w, c.pad_left);
 }
 
+// Places of the source by the taps that meet the destination from any of its class (blocked_conv_data.cpp), on an axis.
+double places_by_taps(int64_t n, int64_t out, int64_t taps, int64_t stride, int64_t dilation, int64_t before) {
+  int64_t all = 0;
+  for (int64_t first = 0; first < std::min(n, stride); ++first) {
+    const int64_t count = (n - first + stride - 1) / stride;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t at = first + before - tap * dilation, offset = at / stride;
+      if (at % stride == 0 && offset < out && offset + count > 0) all += count;
+    }
+  }
+  return real(all);
+}
+
 // Vectors of a group's channels, of all groups; of 32 channels each where products are by panels.
 double vectors(const Conv &c, int64_t channels, const Machine &m) {
   return vectors_of(channels / c.groups, m.vector) * real(c.groups);
@@ -164,11 +177,13 @@ double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
               {moved(c, m), 0.53}});
 }
 double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
-  const double v = panel_vectors(c, c.c, m), out = pixels_out(c), k = taps(c) * real(c.oc / c.groups);
+  const double v = panel_vectors(c, c.c, m), k = taps(c) * real(c.oc / c.groups);
+  const double gathered = real(c.n) * places_by_taps(c.d, c.od, c.kd, c.stride_d, c.dil_d, c.pad_front) *
+                          places_by_taps(c.h, c.oh, c.kh, c.stride_h, c.dil_h, c.pad_top) *
+                          places_by_taps(c.w, c.ow, c.kw, c.stride_w, c.dil_w, c.pad_left);
   return sum({{1, 1190},
-              {out * k * v / m.fused, 0.888},
-              {out * taps(c) * real(c.groups), 7.8},
-              {pixels_in(c) * taps(c) * real(c.groups), 2.28},
+              {gathered * real(c.oc / c.groups) * v / m.fused, 0.85},
+              {gathered * real(c.groups), 9.5},
               {k * v, 8.64},
               {pixels_in(c) * v, 5.16},
               {moved(c, m), 0.648}});
@@ -208,25 +223,65 @@ double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
 double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
   const double lay = constant ? 0 : weights(c), products = inside(c) * k * v / m.fused, rows = row_products(c, m);
-  const bool each = kernels::is_by_channels(c);  // channel by itself
-  if (each && c.is_3d())
-    return sum({{1, 2100},
-                {all * k * v / m.fused, 0.3},
-                {inside(c) * v, 0.33},
-                {pixels_out(c) * v, 11},
-                {lay, 80},
-                {moved(c, m), 0.04}});
-  if (each && c.c < m.vector)
-    return sum({{1, 7000}, {pixels_out(c), 2}, {inside(c), 1.2}, {rows_out(c), 100}, {moved(c, m), 0.65}});
-  if (each) return sum({{1, 4260}, {inside(c) * v, 0.03}, {all * real(c.c), 0.036}, {lay, 0.82}, {moved(c, m), 1.3}});
-  if (c.is_3d() && c.c < m.vector)
-    return sum({{1, 6900},
-                {products, 0.19},
-                {rows, 1.9},
-                {inside(c) * v, 0.78},
-                {pixels_out(c) * v, 0.64},
-                {all * real(c.c), 0.21},
+  const bool few = k < m.vector;
+  if (c.groups > 1 && kernels::is_by_channels(c)) {
+    const bool dilated = std::max(c.dil_h, c.dil_w) > 1;  // another kernel of oneDNN's
+    return sum({{1, dilated ? 405.0 : 2380.0},
+                {products, dilated ? 0.132 : 0.14},
+                {rows, dilated ? 0.0 : 0.097},
+                {inside(c), dilated ? 0.44 : 0.85},
+                {rows_out(c), dilated ? 92.0 : 112.0},
+                {moved(c, m), dilated ? 0.59 : 0.72}});
+  }
+  if (c.groups > 1 && few && c.is_3d())
+    return sum({{products, 0.78},
+                {rows, 0.4},
+                {rows_out(c), 88},
+                {inside(c) * real(c.groups), 0.38},
+                {taps(c) * real(c.groups), 90},
+                {real(c.n, c.groups), 238}});
+  if (c.groups > 1 && few)
+    return sum({{1, 640},
+                {products, 0.75},
+                {rows, 1.1},
+                {rows_out(c), 64},
+                {inside(c) * v, 0.067},
+                {pixels_out(c) * v, 1.27},
+                {all * real(c.c), 0.043},
+                {lay, 1.9},
+                {real(c.n, c.groups), 129},
                 {moved(c, m), 0.78}});
+  if (c.groups > 1 && !c.is_3d())
+    return sum({{products, 0.58},
+                {rows, 1.17},
+                {inside(c) * v, 1.42},
+                {all * real(c.c), 0.072},
+                {taps(c) * real(c.groups), 186},
+                {real(c.n, c.groups), 631},
+                {moved(c, m), 0.62}});
+  if (taps(c) == 1 && few && std::max({c.stride_d, c.stride_h, c.stride_w}) > 1)
+    return sum({{1, 1820},
+                {products, 0.53},
+                {rows, 3.1},
+                {rows_out(c), 76},
+                {pixels_out(c) * v, 1.7},
+                {lay, 14.8},
+                {moved(c, m), 0.43}});
+  if (taps(c) == 1)
+    return sum({{1, few ? 2370.0 : 2210.0},
+                {products, few ? 0.72 : 0.85},
+                {pixels_out(c) * v, 1.05},
+                {lay, few ? 0.0 : 0.33},
+                {real(c.n), few ? 105.0 : 231.0},
+                {moved(c, m), few ? 0.76 : 0.27}});
+  if (c.is_3d() && few)
+    return sum({{1, 3390},
+                {products, 0.7},
+                {rows, 1.08},
+                {rows_out(c), 159},
+                {inside(c), 0.32},
+                {pixels_out(c) * v, 7.4},
+                {real(c.n), 381}});
   if (c.is_3d())
     return sum({{1, 6670},
                 {products, 0.59},
@@ -235,60 +290,79 @@ double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
                 {all * real(c.c), 0.046},
                 {lay, 0.53},
                 {moved(c, m), 0.33}});
-  if (c.c < m.vector)
-    return sum({{1, 4600},
-                {products, 0.49},
-                {rows, 2.3},
-                {inside(c) * v, 0.29},
-                {pixels_out(c) * v, 1.6},
-                {all * real(c.c), 0.14},
-                {lay, 0.06},
-                {moved(c, m), 0.84}});
-  if (std::max(c.stride_h, c.stride_w) > 1)
-    return sum({{1, 4010},
-                {products, 0.56},
-                {rows, 1.26},
-                {inside(c) * v, 0.74},
-                {pixels_out(c) * v, 4.7},
-                {all * real(c.c), 0.13},
-                {lay, 0.32},
-                {moved(c, m), 0.07}});
-  return sum({{1, 3540},
-              {products, 0.72},
-              {rows, 0.73},
-              {inside(c) * v, 0.78},
-              {all * real(c.c), 0.05},
-              {lay, 0.39},
-              {moved(c, m), 0.45}});
+  if (few)
+    return sum({{1, 2860},
+                {products, 0.77},
+                {rows, 1.07},
+                {rows_out(c), 178},
+                {inside(c) * v, 0.19},
+                {lay, 0.39},
+                {moved(c, m), 1.25}});
+  return sum({{1, 3330},
+              {products, 0.73},
+              {rows, 0.84},
+              {all * real(c.c), 0.042},
+              {lay, 0.34},
+              {real(c.n), 1110},
+              {moved(c, m), 0.66}});
 }
-// Few channels are by a product of all taps, whose columns are added pixel by pixel.
+// Fewer channels than half a vector are by a product of all taps, whose columns are added pixel by pixel.
 double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.c, m), k = real(c.oc / c.groups), all = pixels_out(c) * taps(c);
   const double in = pixels_in(c) * v, product = all * real(c.c, c.oc) / m.vector / m.fused;
-  const bool few = c.c<m.vector, steps = std::max({c.stride_d, c.stride_h, c.stride_w})> 1;
-  const bool each = kernels::is_by_channels(c) && c.groups > 1;
-  if (each && c.is_3d())
-    return sum({{1, 21600}, {inside(c) * v, 0.11}, {in, 7.5}, {weights(c), 356}, {moved(c, m), 34}});
-  if (each && std::max(c.dil_h, c.dil_w) > 1)
-    return sum({{1, 25400}, {inside(c) * v, 0.19}, {all * real(c.c), 0.2}, {in, 2.6}, {moved(c, m), 3.4}});
-  if (each && few) return sum({{1, 18400}, {all * real(c.c), 0.19}, {in, 0.43}, {weights(c), 1.15}});
-  if (each) return sum({{1, 4790}, {inside(c) * v, 0.062}, {all * real(c.c), 0.016}, {in, 0.12}, {moved(c, m), 1.7}});
-  if (few && c.oc < m.vector)
-    return c.is_3d() ? sum({{1, 5570}, {all * k * v / m.fused, 0.23}, {inside(c) * v, 4.7}, {in, 5.7}})
-                     : sum({{1, 3880},
-                            {all * k * v / m.fused, 1.27},
-                            {inside(c) * v, 1.4},
-                            {in, 2.1},
-                            {c.c % 8 || c.oc % 8 ? real(c.n) : 0, 1700}});  // a product for each image
+  const double rows = real(c.n, c.d, c.h) * taps(c) * k * v, products = inside(c) * k * v / m.fused;
+  const bool few = c.c / c.groups<m.vector, steps = std::max({c.stride_d, c.stride_h, c.stride_w})> 1;
+  if (c.groups > 1 && kernels::is_by_channels(c))
+    return few     ? sum({{1, 571}, {inside(c), 0.94}, {rows, 1.7}, {pixels_in(c), 2.8}, {real(c.n), 880}})
+           : steps ? sum({{1, 1410},
+                          {products, 0.15},
+                          {rows, 0.06},
+                          {pixels_in(c), 10.2},
+                          {real(c.n), 1120},
+                          {moved(c, m), 1.2}})
+                   : sum({{1, 3000},
+                          {inside(c), 1.04},
+                          {inside(c) * v, 0.066},
+                          {rows, 0.067},
+                          {real(c.n), 344},
+                          {moved(c, m), 1.1}});
+  if (c.groups > 1)
+    return c.is_3d() ? sum({{1, 863},
+                            {products, 0.95},
+                            {rows, 0.038},
+                            {in, 3.5},
+                            {pixels_in(c) * real(c.c), 0.17},
+                            {weights(c), 1.44},
+                            {real(c.n, c.groups), 1570}})
+                     : sum({{1, 3270},
+                            {products, 0.6},
+                            {all * k * v / m.fused, 0.29},
+                            {rows, 0.085},
+                            {in, 0.92},
+                            {pixels_in(c) * real(c.c), 0.1},
+                            {weights(c), 0.89},
+                            {real(c.n), 796},
+                            {moved(c, m), 1.54}});
+  if (taps(c) == 1)
+    return sum(
+        {{1, 295}, {products, 0.77}, {inside(c), 1.93}, {pixels_in(c), 3.5}, {weights(c), 1.88}, {moved(c, m), 1.39}});
+  if (real(c.c) < m.vector / 2)
+    return sum({{1, 2790},
+                {inside(c) * v, 5},
+                {product, 1.05},
+                {rows, 0.021},
+                {all * real(c.c), 0.55},
+                {in, 7.1},
+                {real(c.n), 505},
+                {moved(c, m), 1.5}});
   if (few)
-    return sum({{1, c.is_3d() ? 3090.0 : 4860.0},
-                {inside(c) * v, 5.3},
-                {product, c.is_3d() ? 0.91 : 1.01},
-                {all * real(c.c), c.is_3d() ? 0.32 : 0.0},
-                {in, c.is_3d() ? 12.5 : 8.8},
-                {weights(c), 0.35},
-                {moved(c, m), c.is_3d() ? 4.2 : 2.0}});
-  const double rows = real(c.n, c.d, c.h) * taps(c) * k * v;
+    return c.is_3d() ? sum({{1, 1230}, {products, 0.96}, {in, 2.4}, {weights(c), 1.4}, {real(c.n), 706}})
+                     : sum({{1, 1220},
+                            {products, 0.89},
+                            {rows, 0.17},
+                            {pixels_in(c), 1.9},
+                            {weights(c), 0.64},
+                            {real(c.n), 142}});
   if (c.is_3d())
     return sum({{1, 4450},
                 {all * k * v / m.fused, 0.064},
@@ -317,14 +391,40 @@ double dnnl_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
   const bool dilated = std::max({c.dil_d, c.dil_h, c.dil_w}) > 1;
   const double bytes = m.moved(4 * weights(c), images(c) + 4 * weights(c));
-  const bool each = kernels::is_by_channels(c);
+  const bool each = c.groups > 1 && kernels::is_by_channels(c);
   if (each && c.is_3d()) return sum({{all * k * v / m.fused, 0.83}, {weights(c), 45}, {moved(c, m), 23}});
-  if (each && dilated) return sum({{1, 120000}, {inside(c) * v, 0.45}, {weights(c), 112}, {moved(c, m), 29}});
-  if (each && c.c < m.vector) return sum({{1, 2470}, {all * real(c.c), 0.19}, {weights(c), 26}, {moved(c, m), 1.1}});
+  if (each && (dilated || c.kw > 3))  // a kernel that takes each group by itself
+    return sum({{1, 1110},
+                {inside(c) * real(c.groups), 0.65},
+                {weights(c), 20.6},
+                {real(c.n) * weights(c), 4.2},
+                {moved(c, m), 5.5}});
   if (each)
-    return sum({{1, 1690}, {inside(c) * v, 0.075}, {all * real(c.c), 0.024}, {weights(c), 1.4}, {moved(c, m), 1.5}});
+    return sum({{1, 1410},
+                {inside(c) * v / m.fused, 0.089},
+                {inside(c), 0.99},
+                {pixels_out(c) * v, 0.11},
+                {weights(c), 2.4},
+                {moved(c, m), 1.45}});
+  const double images = real(c.n) * weights(c), calls = real(c.n, c.groups);
+  if (c.groups == 1 && c.c == 1 && c.oc < m.vector && !c.is_3d())
+    return sum({{1, 1080}, {inside(c) * v / m.fused, 1.13}, {pixels_out(c), 1.5}, {calls, 95}, {moved(c, m), 4.1}});
+  if (c.groups == 1 && c.c < m.vector && c.oc < m.vector && taps(c) > 1 && !(c.is_3d() && dilated))
+    return c.is_3d() ? sum({{1, 1360},
+                            {inside(c) * k * v / m.fused, 0.88},
+                            {row_products(c, m), 0.42},
+                            {inside(c), 0.17},
+                            {pixels_out(c) * v, 3.6},
+                            {weights(c), 0.51},
+                            {images, 0.23},
+                            {calls, 84}})
+                     : sum({{1, 1100},
+                            {inside(c) * k * v / m.fused, 1.08},
+                            {row_products(c, m), 0.71},
+                            {pixels_out(c) * v, 2.4},
+                            {calls, 66}});
   if (c.is_3d() && dilated) return sum({{1, 525}, {pixels_out(c) * v, 12}, {all * real(c.c), 2.1}});
-  const double products = inside(c) * k * v / m.fused, rows = row_products(c, m), images = real(c.n) * weights(c);
+  const double products = inside(c) * k * v / m.fused, rows = row_products(c, m);
   if (c.is_3d())
     return sum({{1, 1830},
                 {products, 0.82},

@@ -24,17 +24,34 @@ constexpr Candidate<Product> dnnl_products[] = {
      [](const Product &p) { return p.microseconds(dnnl_gemm_cycles(p.priced, p.b, p.machine)); }, dnnl_product},
 };
 
+// Where ours are level with it or faster.
+bool is_ours(const ConvAt &at) {
+  const kernels::Conv &c = at.c;
+  if (c.groups > 1) return c.is_3d() && kernels::is_by_channels(c);
+  return !c.is_3d() && real(std::max(c.c, c.oc)) < at.machine.vector && checked_mul(c.kh, c.kw) > 1;
+}
+bool is_ours_by_source(const ConvAt &at) {
+  const kernels::Conv &c = at.c;
+  if (c.groups > 1) return kernels::is_by_channels(c) && (c.is_3d() || std::max(c.dil_h, c.dil_w) > 1);
+  return !c.is_3d() && real(c.c) < at.machine.vector / 2;
+}
+bool is_ours_by_weights(const ConvAt &at) {
+  const kernels::Conv &c = at.c;
+  return !c.is_3d() && c.groups == 1 && real(std::max(c.c, c.oc)) < at.machine.vector && checked_mul(c.kh, c.kw) == 1;
+}
+
 constexpr Candidate<ConvAt> dnnl_convs[] = {
-    {"dnnl_conv", [](const ConvAt &) { return is_used(); }, cost<dnnl_conv_cycles>,
+    {"dnnl_conv", [](const ConvAt &at) { return is_used() && !is_ours(at); }, cost<dnnl_conv_cycles>,
      [](const ConvAt &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_data[] = {
-    {"dnnl_conv_data", [](const ConvAt &) { return is_used(); }, cost<dnnl_conv_data_cycles>,
+    {"dnnl_conv_data", [](const ConvAt &at) { return is_used() && !is_ours_by_source(at); },
+     cost<dnnl_conv_data_cycles>,
      [](const ConvAt &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_weights[] = {
-    {"dnnl_conv_weights", [](const ConvAt &) { return is_used(); }, cost<dnnl_conv_weights_cycles>,
-     [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
+    {"dnnl_conv_weights", [](const ConvAt &at) { return is_used() && !is_ours_by_weights(at); },
+     cost<dnnl_conv_weights_cycles>, [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
 };
 
 // For runs without gradient and mask.

@@ -38,7 +38,7 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
     auto made = share<dnnl::convolution_forward>(
         "conv " + key_of(c, p), [&] { return forward(ConvDescs(c, p), dnnl::prop_kind::forward_inference); });
     const auto &pd = made->pd;
-    if (is_reference(pd)) return nullptr;
+    if (is_reference(pd) || is_laid_out(pd)) return nullptr;
     if (impl.empty()) impl = pd.impl_info_str();
     Calls &calls = all[static_cast<size_t>(s)];
     Operand w = weights_operand(c, p, pd.weights_desc(), weights, own, calls, scratch);

@@ -48,7 +48,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
     auto made =
         share<dnnl::convolution_backward_weights>("conv weights " + key_of(c, p), [&] { return describe(c, p); });
     const auto &pd = made->pd;
-    if (is_reference(pd)) return nullptr;
+    if (is_reference(pd) || is_laid_out(pd)) return nullptr;
     if (s == 0) {
       sums = pd.diff_weights_desc();
       name = std::string("dnnl_conv_weights ") + pd.impl_info_str();

@@ -95,6 +95,11 @@ template <class PD>
 bool is_reference(const PD &pd) {
   return std::string(pd.impl_info_str()).find("ref") != std::string::npos;
 }
+// A convolution that lays out all taps of its pixels: for gradients of weights it takes ten times as long as ours.
+template <class PD>
+bool is_laid_out(const PD &pd) {
+  return std::string(pd.impl_info_str()).starts_with("x64:gemm");
+}
 
 // A primitive and its descriptor; `primitive` is empty if only an unwanted reference implementation exists.
 template <class P>

@@ -14,8 +14,9 @@ namespace dl4::dispatch {
 // The one that a plan's costs follow from.
 const Machine &machine(const Cutting &cutting);
 
-// Whether the columns are too few to fill vectors, and long enough for dot products.
-bool few_columns(const kernels::Gemm &g, const Machine &m);
+// How many of the last columns are dot products: all if they are too few to fill vectors, those past whole vectors if
+// that is faster, or none.
+int64_t columns_by_dots(const kernels::Gemm &g, const Machine &m);
 
 // Cycles of products, with dense leading dimensions filled in. constant: B is.
 double small_gemm_cycles(const kernels::Gemm &g, const Machine &m);

@@ -106,18 +106,35 @@ double columns(const Gemm &g, const Machine &m) {
               {moved_once(g, m), 0.94}});
 }
 
+// A product whose last columns are dot products, by the cost of the others.
+double with_dots(const Gemm &g, int64_t last, double others, const Machine &m) {
+  return others + sum({{real(g.m, last) * vectors_of(g.k, m.vector), 0.6},
+                       {real(g.m, last), 3.2},
+                       {m.moved(bytes_a(g), std::min(bytes_a(g), 5e5)), 1}});
+}
+Gemm without_last(const Gemm &g, int64_t columns) {
+  Gemm first = g;
+  first.n -= columns;
+  return first;
+}
+
 }  // namespace
 
 const Machine &machine(const Cutting &cutting) {
   return cutting.portable ? portable_machine() : cutting.machine ? *cutting.machine : this_machine();
 }
 
-bool few_columns(const Gemm &g, const Machine &m) {
-  if (g.n <= 1 || g.k < dot) return false;
+int64_t columns_by_dots(const Gemm &g, const Machine &m) {
+  if (g.n <= 1 || g.k < dot) return 0;
+  if (g.n < few) return g.n;
   // Under portable bits the choice is the one that they were published with.
-  if (g.n < few || m.vector < 16 || &m == &portable_machine()) return g.n < few;
+  if (m.vector < 16 || &m == &portable_machine()) return 0;
   // A row of one vector of columns against dot products, cycles.
-  return g.n < 16 && 3.2 * real(g.n) + 0.0375 * real(g.n, g.k) < 0.5 * real(g.k);
+  const int64_t last = g.n % 16;
+  const double k = real(g.k), dots = 3.2 * real(last) + 0.0375 * real(last) * k;
+  if (g.n < 16) return dots < 0.5 * k ? g.n : 0;
+  const bool pays = 0.45 * k - dots > 0.05 * 0.5 * k * vectors_of(g.n, m.vector);
+  return last > 0 && pays && g.m >= 12 && !g.by_row && !g.trans_a ? last : 0;
 }
 
 double small_gemm_cycles(const Gemm &g, const Machine &m) {
@@ -125,13 +142,17 @@ double small_gemm_cycles(const Gemm &g, const Machine &m) {
   if (g.trans_a) return small_transposed(g, m);
   if (one_column && g.m > 1) return sum({{1, 71}, {real(g.m, g.k), 0.79}, {real(g.m), 0.25}});
   if (g.trans_b && (g.m < 4 || g.k > 128)) return small_dots(g, m);
+  if (const int64_t last = columns_by_dots(g, m); !g.trans_b && last > 0 && last < g.n)
+    return with_dots(g, last, small_plain(without_last(g, last), m), m) + 0.74 * real(last, g.k);
   if (!g.trans_b) return g.n == 1 && g.k >= 16 ? small_dots(g, m) : small_plain(g, m);
   const Tiles t = tiles(g, 8, small_width(g), m);
   return sum({{1, 169}, {t.cycles, 0.92}, {t.vectors, 1.18}, {moved_once(g, m), 0.7}, {real(g.n, g.k), 0.38}});
 }
 
 double packed_gemm_cycles(const Gemm &g, const Machine &m) {
-  if (few_columns(g, m)) return columns(g, m);
+  const int64_t last = columns_by_dots(g, m);
+  if (last == g.n) return columns(g, m);
+  if (last > 0) return with_dots(g, last, packed_gemm_cycles(without_last(g, last), m), m);
   const double panels = blocks(g.n, kernels::packed_panel);
   const double one_row =
       sum({{1, 49}, {real(g.k) * panels * 32 / m.vector, 0.52}, {panels, 3.4}, {moved_once(g, m), 1.34}});
@@ -142,7 +163,7 @@ double packed_gemm_cycles(const Gemm &g, const Machine &m) {
 }
 
 double blocked_gemm_cycles(const Gemm &g, const Machine &m) {
-  if (few_columns(g, m) && !g.trans_a && !g.trans_b) return columns(g, m) + 257 + 0.74 * real(g.n, g.k);
+  if (columns_by_dots(g, m) == g.n && !g.trans_a && !g.trans_b) return columns(g, m) + 257 + 0.74 * real(g.n, g.k);
   constexpr int64_t page_floats = 1024, few_rows = 8;
   const bool lays_a = g.trans_a || (g.lda % page_floats == 0 && g.m > few_rows);
   const Tiles t = tiles(g, 12, 2, m);

@@ -70,32 +70,53 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
       }
 }
 
+// Dot products by columns of B, which are packed one after the other first.
+void by_dots(const Gemm &g, const float *a, const float *b, const float *bias, float *c, int64_t rows, int64_t cols,
+             float *columns) noexcept {
+  const int64_t dims[2] = {cols, g.k}, from[2] = {1, g.ldb}, to[2] = {g.k, 1};
+  kernels::copy_strided(sizeof(float), 2, dims, b, from, columns, to);
+  kernels::dot_gemm(rows, cols, g.k, a, g.lda, columns, g.k, bias, 0, c, g.ldc);
+}
+
 bool small_multiplies(const Gemm &g) { return !(g.trans_a && g.trans_b); }
 auto small_of(const Gemm &g) {
   return g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
 }
 
-std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
-  auto cut = cut_own(g, g.by_row ? 1 : slices);
-  return kernels::make_kernel("small_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
-    auto multiply = small_of(g);
-    const int64_t at_once = g.by_row ? 1 : g.m;
-    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
-      for (int64_t i = 0; i < rows; i += at_once)
-        multiply(std::min(at_once, rows - i), cols, g.k, a + i * (g.trans_a ? 1 : g.lda), g.lda, b, g.ldb, bias, 0,
-                 c + i * g.ldc, g.ldc);
-    };
-    each_block(g, cut.part_of(g, slice), whole_rows, r, block);
-  });
+// Rows of A that stay in the L1 cache, or in the L2 cache.
+Block chunks_of_rows(const Gemm &g, const kernels::GemmPart &p) {
+  return {std::min(whole_rows(g, p).rows, std::max<int64_t>(72, (1 << 15) / g.k / 24 * 24)), p.cols()};
 }
 
-std::shared_ptr<const kernels::Packed> packed_columns(const Gemm &g, const Constant &b) {
-  return b.packed(text("columns ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
-    auto columns = std::make_shared<const kernels::PackedFloats>(checked_mul(g.k, g.n));
-    int64_t dims[2] = {g.n, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
-    kernels::copy_strided(sizeof(float), 2, dims, b.data, from, columns->floats(), to);
+// last: columns that are dot products, packed one after the other in each run.
+std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices, int64_t last) {
+  auto cut = cut_own(g, g.by_row ? 1 : slices);
+  const int64_t each = round_up(checked_mul(last, g.k), 16);
+  auto run = [g, cut, last, each](int64_t slice, const Run &r) noexcept {
+    auto multiply = small_of(g);
+    const int64_t at_once = g.by_row ? 1 : g.m;
+    float *columns = static_cast<float *>(r.scratch) + slice * each;
+    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
+      const int64_t dots = std::clamp<int64_t>(col + cols - (g.n - last), 0, cols), n = cols - dots;
+      for (int64_t i = 0; n > 0 && i < rows; i += at_once)
+        multiply(std::min(at_once, rows - i), n, g.k, a + i * (g.trans_a ? 1 : g.lda), g.lda, b, g.ldb, bias, 0,
+                 c + i * g.ldc, g.ldc);
+      if (dots > 0) by_dots(g, a, b + n, bias ? bias + n : nullptr, c + n, rows, dots, columns);
+    };
+    each_block(g, cut.part_of(g, slice), last > 0 ? chunks_of_rows : whole_rows, r, block);
+  };
+  return kernels::make_kernel("small_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+}
+
+// Of the last columns alone.
+std::shared_ptr<const kernels::PackedFloats> packed_columns(const Gemm &g, const Constant &b, int64_t last) {
+  auto form = b.packed(text("columns ", g.k, 'x', last, " of ", g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
+    auto columns = std::make_shared<const kernels::PackedFloats>(checked_mul(g.k, last));
+    int64_t dims[2] = {last, g.k}, from[2] = {g.trans_b ? g.ldb : 1, g.trans_b ? 1 : g.ldb}, to[2] = {g.k, 1};
+    kernels::copy_strided(sizeof(float), 2, dims, b.data + (g.n - last) * from[0], from, columns->floats(), to);
     return columns;
   });
+  return std::static_pointer_cast<const kernels::PackedFloats>(form);
 }
 
 // The joinable operation of a product by_row with few rows and columns.
@@ -109,33 +130,37 @@ std::shared_ptr<const kernels::RowStep> row_step(const Gemm &g, const std::share
   return std::make_shared<const kernels::RowStep>(std::move(s));
 }
 
-// A constant right-hand side in panels, or by columns.
+// A constant right-hand side in panels, but for the last columns, which are dot products.
 std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b, const Machine &m) {
   const auto then = g.epilogue.then;
-  const bool few = few_columns(g, m), relu = g.epilogue.relu && !few;
+  const int64_t last = columns_by_dots(g, m), first = g.n - last;
+  const bool relu = g.epilogue.relu && last == 0;
   if (relu) g.epilogue = {};  // applied before C is stored
-  std::shared_ptr<const kernels::Packed> form =
-      few ? packed_columns(g, b) : kernels::packed_panels(b, g.k, g.n, g.ldb, g.trans_b);
+  const auto panels = first > 0 ? kernels::packed_panels(b, g.k, first, g.ldb, g.trans_b) : nullptr;
+  const auto columns = last > 0 ? packed_columns(g, b, last) : nullptr;
   auto cut = cut_own(g, slices);
-  if (!few && g.m == 1 && g.batch == 1 && cut.slices == 1 && !g.epilogue)
-    return kernels::make_kernel("packed_gemm", 1, [g, form, relu](int64_t, const Run &r) noexcept {
-      kernels::packed_gemm(1, g.n, g.k, r.in<float>(0), g.lda,
-                           static_cast<const kernels::PackedFloats &>(*form).floats(),
-                           g.bias ? r.in<float>(2) : nullptr, 0, r.out<float>(0), g.ldc, relu);
+  if (last == 0 && g.m == 1 && g.batch == 1 && cut.slices == 1 && !g.epilogue)
+    return kernels::make_kernel("packed_gemm", 1, [g, panels, relu](int64_t, const Run &r) noexcept {
+      kernels::packed_gemm(1, g.n, g.k, r.in<float>(0), g.lda, panels->floats(), g.bias ? r.in<float>(2) : nullptr, 0,
+                           r.out<float>(0), g.ldc, relu);
     });
-  auto run = [g, cut, form, few, relu](int64_t slice, const Run &r) noexcept {
-    const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
+  auto run = [g, cut, first, panels, columns, relu](int64_t slice, const Run &r) noexcept {
     auto block = [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
-      if (few) return kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
-      kernels::PackedGemm p{rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc};
-      p.relu = relu;
-      if (g.by_row) p.by_row = g.n, p.column = col;
-      kernels::packed_gemm(p);
+      const int64_t n = std::clamp<int64_t>(first - col, 0, cols);
+      if (n > 0) {
+        kernels::PackedGemm p{rows, n, g.k, a, g.lda, panels->floats() + col * g.k, bias, 0, c, g.ldc};
+        p.relu = relu;
+        if (g.by_row) p.by_row = g.n, p.column = col;
+        kernels::packed_gemm(p);
+      }
+      if (n < cols)
+        kernels::dot_gemm(rows, cols - n, g.k, a, g.lda, columns->floats() + (col + n - first) * g.k, g.k,
+                          bias ? bias + n : nullptr, 0, c + n, g.ldc);
     };
-    each_block(g, cut.part_of(g, slice), few ? whole_rows : whole_panels, r, block);
+    each_block(g, cut.part_of(g, slice), first == 0 ? whole_rows : whole_panels, r, block);
   };
   auto kernel = kernels::make_kernel("packed_gemm", cut.slices, run);
-  if (!few && cut.slices == 1) kernel->rows = row_step(g, form, then);
+  if (last == 0 && cut.slices == 1) kernel->rows = row_step(g, panels, then);
   return kernel;
 }
 
@@ -146,9 +171,7 @@ std::unique_ptr<Kernel> by_columns(const Gemm &g, int64_t slices) {
   auto run = [g, cut, each](int64_t slice, const Run &r) noexcept {
     float *columns = static_cast<float *>(r.scratch) + slice * each;
     auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
-      const int64_t dims[2] = {cols, g.k}, from[2] = {1, g.ldb}, to[2] = {g.k, 1};
-      kernels::copy_strided(sizeof(float), 2, dims, b, from, columns, to);
-      kernels::dot_gemm(rows, cols, g.k, a, g.lda, columns, g.k, bias, 0, c, g.ldc);
+      by_dots(g, a, b, bias, c, rows, cols, columns);
     };
     each_block(g, cut.part_of(g, slice), whole_rows, r, block);
   };
@@ -279,11 +302,14 @@ constexpr Candidate<Product> own_products[] = {
      [](const Product &p) { return packed(p.g, p.slices, *p.b, p.machine); }},
     {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; }, cost<blocked_gemm_cycles>,
      [](const Product &p) {
-       const bool by_dots = few_columns(p.g, p.machine) && !p.g.trans_a && !p.g.trans_b;
-       return by_dots ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
+       const bool few = columns_by_dots(p.g, p.machine) == p.g.n && !p.g.trans_a && !p.g.trans_b;
+       return few ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
      }},
     {"small_gemm", [](const Product &p) { return small_multiplies(p.g); }, cost<small_gemm_cycles>,
-     [](const Product &p) { return small(p.g, p.slices); }},
+     [](const Product &p) {
+       const int64_t last = p.g.trans_b ? 0 : columns_by_dots(p.g, p.machine);
+       return small(p.g, p.slices, last < p.g.n ? last : 0);
+     }},
     {"turned_gemm", [](const Product &p) { return turns(p.g); }, cost<turned_gemm_cycles>,
      [](const Product &p) { return turned(p.g, p.slices); }},
     {"reference_gemm", always, Candidate<Product>::last_resort,

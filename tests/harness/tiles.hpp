@@ -61,7 +61,7 @@ struct Instruction {
   int third() const { return ~at[2] >> 3 & 7; }
 };
 
-inline int64_t value_of(const ucontext_t &context, int number) {
+inline greg_t &value_of(ucontext_t &context, int number) {
   constexpr int names[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                            REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
   return context.uc_mcontext.gregs[names[number]];
@@ -115,10 +115,44 @@ inline bool step(ucontext_t &context) {
   }
   return true;
 }
+
+// Does the instruction, and steps over it, if it is one of those between two of tiles: mov of 64 bits from [register +
+// 8 bits], add of such a word or of a register. A signal takes longer than what it is for.
+inline bool step_between(ucontext_t &context) {
+  auto &pc = context.uc_mcontext.gregs[REG_RIP];
+  const auto *at = reinterpret_cast<const uint8_t *>(pc);
+  const int mod = at[2] >> 6, rm = at[2] & 7;
+  if ((at[0] & 0xFA) != 0x48) return false;  // 64 bits
+  greg_t &reg = value_of(context, (at[2] >> 3 & 7) | (at[0] & 4) << 1),
+         &base = value_of(context, rm | (at[0] & 1) << 3);
+  greg_t *to = &reg, from = base;
+  pc += 3;
+  if (at[1] == 0x01 && mod == 3) {
+    to = &base, from = reg;
+  } else if ((at[1] == 0x8B || at[1] == 0x03) && mod < 2 && rm != 4 && (mod == 1 || rm != 5)) {
+    std::memcpy(&from, reinterpret_cast<const char *>(base + (mod == 1 ? static_cast<int8_t>(at[3]) : 0)), sizeof from);
+    pc += mod;
+  } else {
+    pc -= 3;
+    return false;
+  }
+  if (at[1] == 0x8B) {
+    *to = from;
+    return true;
+  }
+  bool carry, even, zero, negative, overflow;
+  asm("add %6, %0"
+      : "+r"(*to), "=@ccc"(carry), "=@ccp"(even), "=@ccz"(zero), "=@ccs"(negative), "=@cco"(overflow)
+      : "r"(from));
+  auto &flags = context.uc_mcontext.gregs[REG_EFL];
+  flags = (flags & ~0x8C5) | carry | even << 2 | zero << 6 | negative << 7 | overflow << 11;
+  return true;
+}
+
 inline void emulate(int, siginfo_t *, void *given) {
   auto &context = *static_cast<ucontext_t *>(given);
   if (!step(context)) signal(SIGILL, SIG_DFL);  // and it comes again
-  while (step(context)) {
+  while (step(context) || step_between(context)) {
   }
 }
 

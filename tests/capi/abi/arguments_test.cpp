@@ -18,126 +18,122 @@ namespace {
 
 using std::string;
 
-const std::tuple all{
-#define F(name) std::pair{#name, &name}
-    F(dl4_version),
-    F(dl4_build_info),
-    F(dl4_api_description),
-    F(dl4_registry_json),
-    F(dl4_registry_check),
-    F(dl4_registry_add),
-    F(dl4_registry_remove),
-    F(dl4_retain),
-    F(dl4_release),
-    F(dl4_describe),
-    F(dl4_port_count),
-    F(dl4_port_name),
-    F(dl4_port_dtype),
-    F(dl4_port_shape),
-    F(dl4_error_code),
-    F(dl4_error_message),
-    F(dl4_error_detail),
-    F(dl4_blob_data),
-    F(dl4_blob_size),
-    F(dl4_context_create),
-    F(dl4_context_set_seed),
-    F(dl4_context_set_logger),
-    F(dl4_context_set_allocator),
-    F(dl4_context_trim),
-    F(dl4_refs_create),
-    F(dl4_refs_set_model),
-    F(dl4_refs_set_nodes),
-    F(dl4_tensor_create),
-    F(dl4_tensor_wrap),
-    F(dl4_tensor_from_dlpack),
-    F(dl4_tensor_to_dlpack),
-    F(dl4_tensor_clone),
-    F(dl4_tensor_copy_in),
-    F(dl4_tensor_copy_out),
-    F(dl4_tensor_load),
-    F(dl4_tensor_save),
-    F(dl4_tensor_from_strings),
-    F(dl4_tensor_wrap_strings),
-    F(dl4_tensor_string),
-    F(dl4_tensor_dtype),
-    F(dl4_tensor_rank),
-    F(dl4_tensor_dims),
-    F(dl4_tensor_strides),
-    F(dl4_tensor_data),
-    F(dl4_tensor_bytes),
-    F(dl4_graph_create),
-    F(dl4_graph_add_input),
-    F(dl4_graph_add_constant),
-    F(dl4_graph_add_layer),
-    F(dl4_graph_add_shared),
-    F(dl4_graph_call),
-    F(dl4_graph_add),
-    F(dl4_graph_add_json),
-    F(dl4_node_shape),
-    F(dl4_node_dtype),
-    F(dl4_graph_add_mask),
-    F(dl4_graph_add_weight),
-    F(dl4_graph_add_gradients),
-    F(dl4_graph_add_assign),
-    F(dl4_graph_add_update),
-    F(dl4_graph_add_after),
-    F(dl4_node_outputs),
-    F(dl4_graph_build),
-    F(dl4_model_load),
-    F(dl4_model_load_bytes),
-    F(dl4_model_load_weights),
-    F(dl4_model_save),
-    F(dl4_model_save_bytes),
-    F(dl4_model_clone),
-    F(dl4_model_get_trainable),
-    F(dl4_model_get_weight),
-    F(dl4_model_set_weight),
-    F(dl4_model_set_trainable),
-    F(dl4_model_check_gradients),
-    F(dl4_session_create),
-    F(dl4_session_output_shape),
-    F(dl4_session_run),
-    F(dl4_session_predict),
-    F(dl4_measure),
-    F(dl4_adapt),
-    F(dl4_dataset_from_tensors),
-    F(dl4_dataset_from_callback),
-    F(dl4_trainer_create),
-    F(dl4_trainer_step),
-    F(dl4_trainer_accumulate),
-    F(dl4_trainer_apply),
-    F(dl4_trainer_get_gradient),
-    F(dl4_trainer_set_gradient),
-    F(dl4_trainer_add_gradient),
-    F(dl4_trainer_zero_gradients),
-    F(dl4_trainer_set_workers),
-    F(dl4_trainer_fit),
-    F(dl4_trainer_evaluate),
-    F(dl4_trainer_get_number),
-    F(dl4_trainer_set_number),
-    F(dl4_trainer_save),
-    F(dl4_trainer_save_bytes),
-    F(dl4_trainer_load),
-    F(dl4_trainer_load_bytes),
-    F(dl4_stream_create),
-    F(dl4_stream_run),
-    F(dl4_stream_run_many),
-    F(dl4_stream_next),
-    F(dl4_stream_fork),
-    F(dl4_stream_reset),
-    F(dl4_stream_reset_row),
-    F(dl4_stream_save_bytes),
-    F(dl4_stream_load_bytes),
-    F(dl4_cancel_create),
-    F(dl4_cancel_trigger),
-    F(dl4_cancel_triggered)
-#undef F
-};
-
 // Calls visit(name, function) for each of them.
 template <class V>
 void for_all(V visit) {
-  std::apply([&](const auto &...entry) { (visit(string(entry.first), entry.second), ...); }, all);
+#define F(name) visit(string(#name), &name);
+  F(dl4_version)
+  F(dl4_build_info)
+  F(dl4_api_description)
+  F(dl4_registry_json)
+  F(dl4_registry_check)
+  F(dl4_registry_add)
+  F(dl4_registry_remove)
+  F(dl4_retain)
+  F(dl4_release)
+  F(dl4_describe)
+  F(dl4_port_count)
+  F(dl4_port_name)
+  F(dl4_port_dtype)
+  F(dl4_port_shape)
+  F(dl4_error_code)
+  F(dl4_error_message)
+  F(dl4_error_detail)
+  F(dl4_blob_data)
+  F(dl4_blob_size)
+  F(dl4_context_create)
+  F(dl4_context_set_seed)
+  F(dl4_context_set_logger)
+  F(dl4_context_set_allocator)
+  F(dl4_context_trim)
+  F(dl4_refs_create)
+  F(dl4_refs_set_model)
+  F(dl4_refs_set_nodes)
+  F(dl4_tensor_create)
+  F(dl4_tensor_wrap)
+  F(dl4_tensor_from_dlpack)
+  F(dl4_tensor_to_dlpack)
+  F(dl4_tensor_clone)
+  F(dl4_tensor_copy_in)
+  F(dl4_tensor_copy_out)
+  F(dl4_tensor_load)
+  F(dl4_tensor_save)
+  F(dl4_tensor_from_strings)
+  F(dl4_tensor_wrap_strings)
+  F(dl4_tensor_string)
+  F(dl4_tensor_dtype)
+  F(dl4_tensor_rank)
+  F(dl4_tensor_dims)
+  F(dl4_tensor_strides)
+  F(dl4_tensor_data)
+  F(dl4_tensor_bytes)
+  F(dl4_graph_create)
+  F(dl4_graph_add_input)
+  F(dl4_graph_add_constant)
+  F(dl4_graph_add_layer)
+  F(dl4_graph_add_shared)
+  F(dl4_graph_call)
+  F(dl4_graph_add)
+  F(dl4_graph_add_json)
+  F(dl4_node_shape)
+  F(dl4_node_dtype)
+  F(dl4_graph_add_mask)
+  F(dl4_graph_add_weight)
+  F(dl4_graph_add_gradients)
+  F(dl4_graph_add_assign)
+  F(dl4_graph_add_update)
+  F(dl4_graph_add_after)
+  F(dl4_node_outputs)
+  F(dl4_graph_build)
+  F(dl4_model_load)
+  F(dl4_model_load_bytes)
+  F(dl4_model_load_weights)
+  F(dl4_model_save)
+  F(dl4_model_save_bytes)
+  F(dl4_model_clone)
+  F(dl4_model_get_trainable)
+  F(dl4_model_get_weight)
+  F(dl4_model_set_weight)
+  F(dl4_model_set_trainable)
+  F(dl4_model_check_gradients)
+  F(dl4_session_create)
+  F(dl4_session_output_shape)
+  F(dl4_session_run)
+  F(dl4_session_predict)
+  F(dl4_measure)
+  F(dl4_adapt)
+  F(dl4_dataset_from_tensors)
+  F(dl4_dataset_from_callback)
+  F(dl4_trainer_create)
+  F(dl4_trainer_step)
+  F(dl4_trainer_accumulate)
+  F(dl4_trainer_apply)
+  F(dl4_trainer_get_gradient)
+  F(dl4_trainer_set_gradient)
+  F(dl4_trainer_add_gradient)
+  F(dl4_trainer_zero_gradients)
+  F(dl4_trainer_set_workers)
+  F(dl4_trainer_fit)
+  F(dl4_trainer_evaluate)
+  F(dl4_trainer_get_number)
+  F(dl4_trainer_set_number)
+  F(dl4_trainer_save)
+  F(dl4_trainer_save_bytes)
+  F(dl4_trainer_load)
+  F(dl4_trainer_load_bytes)
+  F(dl4_stream_create)
+  F(dl4_stream_run)
+  F(dl4_stream_run_many)
+  F(dl4_stream_next)
+  F(dl4_stream_fork)
+  F(dl4_stream_reset)
+  F(dl4_stream_reset_row)
+  F(dl4_stream_save_bytes)
+  F(dl4_stream_load_bytes)
+  F(dl4_cancel_create)
+  F(dl4_cancel_trigger)
+  F(dl4_cancel_triggered)
+#undef F
 }
 
 // NULL is all these need: the default context.
@@ -240,52 +236,58 @@ struct Described {
 constexpr int64_t asked = 4;  // of each array
 
 template <class T>
-T unset(const nlohmann::json &parameters, Described &d) {
+T unset(const std::vector<Described> &all, Described &d) {
   if constexpr (std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>>) {
     if (d.parameter["direction"] == "out") return reinterpret_cast<T>(d.memory);
   } else if constexpr (std::is_integral_v<T>) {
-    for (const auto &p : parameters)
-      if (p["direction"] == "out" && p.value("count", "") == d.parameter["name"].template get<std::string>())
+    for (const auto &p : all)
+      if (p.parameter["direction"] == "out" && p.parameter.value("count", "") == d.parameter["name"])
         return static_cast<T>(asked);
   }
   return T{};
 }
 
+std::vector<Described> parameters_of(const nlohmann::json &functions, const string &name) {
+  std::vector<Described> all;
+  for (const auto &f : functions)
+    if (f["name"] == name)
+      for (const auto &p : f["parameters"]) all.push_back({p});
+  return all;
+}
+
 // Pointers NULL, ids -1, counts and other numbers 0: also each of an array of ids.
+void expect_cleared(const string &name, dl4_error *e, const std::vector<Described> &all) {
+  for (const Described &d : all) {
+    const string type = d.parameter["type"], what = name + ": " + d.parameter["name"].get<string>();
+    const bool array = d.parameter.contains("count");
+    if (d.parameter["direction"] != "out") continue;
+    if (!e) {  // it needs nothing else
+      EXPECT_NE(d.memory[0], Described::rubbish) << what;
+      if (type.ends_with("**")) dl4_release(reinterpret_cast<void *>(d.memory[0]));
+    } else if (type == "dl4_node *" || type == "dl4_layer *") {
+      const auto *ids = reinterpret_cast<const dl4_node *>(d.memory);
+      for (int64_t k = 0; k < (array ? asked : 1); ++k) EXPECT_EQ(ids[k], -1) << what << ' ' << k;
+    } else if (type.ends_with("**") || (type == "int64_t *" && !array)) {
+      EXPECT_EQ(d.memory[0], 0) << what;
+    } else if (type == "int32_t *" && !array) {
+      EXPECT_EQ(*reinterpret_cast<const int32_t *>(d.memory), 0) << what;
+    }
+  }
+}
+
 TEST(Arguments, EveryOutParameterIsClearedOnFailure) {
   std::ifstream file(DL4_SOURCE_DIR "/capi/dl4-api.json");
   const auto description = nlohmann::json::parse(file);
   for_all([&]<class R, class... A>(const string &name, R (*function)(A...)) {
     if constexpr (std::is_same_v<R, dl4_error *> && sizeof...(A) > 0) {
-      const auto &functions = description["functions"];
-      const auto it =
-          std::find_if(functions.begin(), functions.end(), [&](const auto &f) { return f["name"] == name; });
-      ASSERT_NE(it, functions.end());
-      const auto &parameters = (*it)["parameters"];
-      std::vector<Described> all;
-      for (const auto &p : parameters) all.push_back({p});
+      std::vector<Described> all = parameters_of(description["functions"], name);
       ASSERT_EQ(all.size(), sizeof...(A)) << name;
       const auto arguments = [&]<size_t... I>(std::index_sequence<I...>) {
-        return std::tuple<A...>{unset<A>(parameters, all[I])...};
+        return std::tuple<A...>{unset<A>(all, all[I])...};
       }
       (std::index_sequence_for<A...>());
       dl4_error *e = call(function, arguments);
-      for (const Described &d : all) {
-        const string type = d.parameter["type"], what = name + ": " + d.parameter["name"].get<string>();
-        const bool array = d.parameter.contains("count");
-        if (d.parameter["direction"] != "out") continue;
-        if (!e) {  // it needs nothing else
-          EXPECT_NE(d.memory[0], Described::rubbish) << what;
-          if (type.ends_with("**")) dl4_release(reinterpret_cast<void *>(d.memory[0]));
-        } else if (type == "dl4_node *" || type == "dl4_layer *") {
-          const auto *ids = reinterpret_cast<const dl4_node *>(d.memory);
-          for (int64_t k = 0; k < (array ? asked : 1); ++k) EXPECT_EQ(ids[k], -1) << what << ' ' << k;
-        } else if (type.ends_with("**") || (type == "int64_t *" && !array)) {
-          EXPECT_EQ(d.memory[0], 0) << what;
-        } else if (type == "int32_t *" && !array) {
-          EXPECT_EQ(*reinterpret_cast<const int32_t *>(d.memory), 0) << what;
-        }
-      }
+      expect_cleared(name, e, all);
       dl4_release(e);
     }
   });

@@ -104,7 +104,9 @@ TEST(Lstm, CutByUnits) {
   const dispatch::Cutting two{.threads = 2};
   EXPECT_TRUE(in_phases({two, 1, 100, 128, 256}));
   EXPECT_FALSE(in_phases({two, 1, 100, 128, 128}));  // too little in a step
-  EXPECT_FALSE(in_phases({two, 2, 100, 128, 256}));  // a sequence for each thread
+  EXPECT_TRUE(in_phases({two, 2, 100, 128, 256}));   // each thread reads half of the weights
+  EXPECT_FALSE(in_phases({two, 3, 100, 20, 100}));   // few weights for each sequence
+  EXPECT_FALSE(in_phases({two, 9, 100, 128, 256}));
   EXPECT_FALSE(in_phases({dispatch::Cutting{}, 1, 100, 128, 256}));
   for (bool mask : {false, true})
     for (bool backwards : {false, true}) {

@@ -21,7 +21,8 @@ inline double lstm_microseconds(int64_t batch, int64_t time, int64_t inputs, int
   auto real = [](int64_t v) { return static_cast<double>(v); };
   return real(time) * (real(batch) * real(units) * (8 * real(inputs + units) / 60e3 + 4e-3));
 }
-// How an LSTM is cut: by sequences, or by units where that gives more slices; then each step is a phase.
+// How an LSTM is cut: by sequences, or by units where that gives more slices or where slices of a few sequences would
+// each read many weights; then each step is a phase.
 struct LstmCut {
   int64_t by_sequences, by_units = 1;
 
@@ -31,7 +32,10 @@ struct LstmCut {
     // Starting the next phase costs a quarter of starting a kernel.
     const int64_t blocks = (units + kernels::lstm_unit_block - 1) / kernels::lstm_unit_block;
     const int64_t parts = time ? cutting.slices(blocks, 4 * lstm_microseconds(batch, 1, 0, units)) : 1;
-    if (parts > by_sequences) by_units = parts;
+    const double weights = 4.0 * static_cast<double>(units) * static_cast<double>(units + inputs);
+    const bool reads = parts > 1 && parts == by_sequences && batch <= 4 * parts &&
+                       weights > 3e4 + 4e3 * static_cast<double>(batch * batch);
+    if (parts > by_sequences || reads) by_units = parts;
   }
 };
 

@@ -16,7 +16,7 @@ struct GemmPart {
   int64_t cols() const { return col1 - col0; }
 };
 
-// Whole items if there are enough, else each item in `pieces` parts by rows or by columns.
+// Whole items if there are enough for even slices, else each item in `pieces` parts by rows or by columns.
 struct GemmCut {
   int64_t slices = 1, pieces = 1;
   bool by_columns = false;
@@ -41,16 +41,15 @@ inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_
     c.slices = 0;
     return c;
   }
-  if (g.batch >= slices) {
-    c.slices = std::max<int64_t>(1, slices);
-    return c;
-  }
-  int64_t wanted = slices / g.batch;
-  int64_t by_rows = std::min(wanted, g.m / min_rows), by_columns = std::min(wanted, g.n / column_block);
+  // Parts of items, such that threads do at most an eighth more than on average.
+  int64_t wanted = std::max<int64_t>(1, slices / g.batch);
+  const auto uneven = [&](int64_t parts) { return (parts + slices - 1) / slices * slices * 8 > parts * 9; };
+  while (wanted < slices && g.batch >= slices && uneven(g.batch * wanted)) ++wanted;  // bounded: items in memory
+  const int64_t by_rows = std::min(wanted, g.m / min_rows), by_columns = std::min(wanted, g.n / column_block);
   c.by_columns = by_columns > by_rows;
   c.block = c.by_columns ? column_block : row_block;
   c.pieces = std::max<int64_t>(1, c.by_columns ? by_columns : by_rows);
-  c.slices = checked_mul(g.batch, c.pieces);
+  c.slices = c.pieces > 1 ? checked_mul(g.batch, c.pieces) : std::clamp<int64_t>(slices, 1, g.batch);
   return c;
 }
 

@@ -32,9 +32,7 @@ bool padding_dwarfs(const kernels::Conv &c) {
 }
 
 // Enough constant weights that packing and prefetching pay off.
-bool many_weights(const kernels::Conv &c, bool constant_weights) {
-  return constant_weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= 1 << 15;
-}
+bool many_weights(const kernels::Conv &c) { return checked_mul(c.kh, c.kw, c.c, c.oc) >= 1 << 15; }
 
 // 1x1 windows without strides: a product of pixels and weights.
 bool is_product(const kernels::Conv &c) {
@@ -339,14 +337,15 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     if (auto kernel = conv_of_rounded(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
-  const bool one_window = is_one_window(c);
-  if (one_window || (many_weights(c, weights) && is_product(c))) {
+  if (const bool one_window = is_one_window(c); one_window || (weights && is_product(c))) {
     kernels::Gemm g;
     g.m = one_window ? c.n : checked_mul(c.n, c.oh, c.ow);
     g.k = one_window ? checked_mul(c.kd, c.kh, c.kw, c.c) : c.c;
     g.n = c.oc;
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
-    return product(site, g, product_slices(site, g), weights);
+    const int64_t dots = columns_by_dots(g, machine(site.cutting));
+    if (one_window || many_weights(c) || (dots > 0 && dots < g.n))
+      return product(site, g, product_slices(site, g), weights);
   }
   ConvAt at = conv_at(site, c, weights, "amx_conv");
   at.in = site.weights;

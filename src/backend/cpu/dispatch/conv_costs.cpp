@@ -219,173 +219,191 @@ double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
               {moved(turned, m), 0.3}});
 }
 
-// Its weights stay in registers for the pixels of a row.
-double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
-  const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
-  const double lay = constant ? 0 : weights(c), products = inside(c) * k * v / m.fused, rows = row_products(c, m);
-  const bool few = k < m.vector;
-  if (c.groups > 1 && kernels::is_by_channels(c)) {
-    const bool dilated = std::max(c.dil_h, c.dil_w) > 1;  // another kernel of oneDNN's
-    return sum({{1, dilated ? 405.0 : 2380.0},
-                {products, dilated ? 0.132 : 0.14},
-                {rows, dilated ? 0.0 : 0.097},
-                {inside(c), dilated ? 0.44 : 0.85},
-                {rows_out(c), dilated ? 92.0 : 112.0},
-                {moved(c, m), dilated ? 0.59 : 0.72}});
-  }
-  if (c.groups > 1 && few && c.is_3d())
-    return sum({{products, 0.78},
-                {rows, 0.4},
-                {rows_out(c), 88},
-                {inside(c) * real(c.groups), 0.38},
-                {taps(c) * real(c.groups), 90},
-                {real(c.n, c.groups), 238}});
-  if (c.groups > 1 && few)
-    return sum({{1, 640},
-                {products, 0.75},
-                {rows, 1.1},
-                {rows_out(c), 64},
-                {inside(c) * v, 0.067},
-                {pixels_out(c) * v, 1.27},
-                {all * real(c.c), 0.043},
-                {lay, 1.9},
-                {real(c.n, c.groups), 129},
-                {moved(c, m), 0.78}});
-  if (c.groups > 1 && !c.is_3d())
-    return sum({{products, 0.58},
-                {rows, 1.17},
-                {inside(c) * v, 1.42},
-                {all * real(c.c), 0.072},
-                {taps(c) * real(c.groups), 186},
-                {real(c.n, c.groups), 631},
-                {moved(c, m), 0.62}});
-  if (taps(c) == 1 && few && std::max({c.stride_d, c.stride_h, c.stride_w}) > 1)
-    return sum({{1, 1820},
-                {products, 0.53},
-                {rows, 3.1},
-                {rows_out(c), 76},
-                {pixels_out(c) * v, 1.7},
-                {lay, 14.8},
-                {moved(c, m), 0.43}});
-  if (taps(c) == 1)
-    return sum({{1, few ? 2370.0 : 2210.0},
-                {products, few ? 0.72 : 0.85},
-                {pixels_out(c) * v, 1.05},
-                {lay, few ? 0.0 : 0.33},
-                {real(c.n), few ? 105.0 : 231.0},
-                {moved(c, m), few ? 0.76 : 0.27}});
-  if (c.is_3d() && few)
-    return sum({{1, 3390},
-                {products, 0.7},
-                {rows, 1.08},
-                {rows_out(c), 159},
-                {inside(c), 0.32},
-                {pixels_out(c) * v, 7.4},
-                {real(c.n), 381}});
-  if (c.is_3d())
-    return sum({{1, 6670},
-                {products, 0.59},
-                {rows, 1.4},
-                {inside(c) * v, 0.47},
-                {all * real(c.c), 0.046},
-                {lay, 0.53},
-                {moved(c, m), 0.33}});
-  if (few)
-    return sum({{1, 2860},
-                {products, 0.77},
-                {rows, 1.07},
-                {rows_out(c), 178},
-                {inside(c) * v, 0.19},
-                {lay, 0.39},
-                {moved(c, m), 1.25}});
-  return sum({{1, 3330},
-              {products, 0.73},
-              {rows, 0.84},
-              {all * real(c.c), 0.042},
-              {lay, 0.34},
-              {real(c.n), 1110},
-              {moved(c, m), 0.66}});
+namespace {
+
+// Cycles of what an implementation of oneDNN's does, forward or by source, where vectors are of the result's channels:
+// of starting, of a product of vectors where a tap meets the input and of any, of reading the weights for a row, of a
+// row, of a tap that meets an input, of that by each vector, of a pixel, its vectors and its floats, of laying out a
+// float of a window, of a weight, of a tap, of an image, and of moving 64 bytes. By groups: of each.
+struct Factors {
+  double start = 0, product = 0, any_product = 0, weights_of_row = 0, row = 0, place = 0, place_vector = 0, pixel = 0,
+         pixel_vector = 0, pixel_float = 0, laid = 0, weight = 0, tap = 0, image = 0, move = 0;
+};
+// What is counted, in the order of these.
+using Counts = Factors;
+double cycles_of(const Counts &n, const Factors &f) {
+  return n.start * f.start + n.product * f.product + n.any_product * f.any_product +
+         n.weights_of_row * f.weights_of_row + n.row * f.row + n.place * f.place + n.place_vector * f.place_vector +
+         n.pixel * f.pixel + n.pixel_vector * f.pixel_vector + n.pixel_float * f.pixel_float + n.laid * f.laid +
+         n.weight * f.weight + n.tap * f.tap + n.image * f.image + n.move * f.move;
 }
-// Fewer channels than half a vector are by a product of all taps, whose columns are added pixel by pixel.
-double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
-  const double v = vectors(c, c.c, m), k = real(c.oc / c.groups), all = pixels_out(c) * taps(c);
-  const double in = pixels_in(c) * v, product = all * real(c.c, c.oc) / m.vector / m.fused;
-  const double rows = real(c.n, c.d, c.h) * taps(c) * k * v, products = inside(c) * k * v / m.fused;
-  const bool few = c.c / c.groups<m.vector, steps = std::max({c.stride_d, c.stride_h, c.stride_w})> 1;
+Counts counted(const Conv &c, bool by_source, const Machine &m) {
+  const int64_t channels = by_source ? c.c : c.oc;
+  const double v = vectors(c, channels, m), k = real((by_source ? c.oc : c.c) / c.groups);
+  const double pixels = by_source ? pixels_in(c) : pixels_out(c), all = pixels_out(c) * taps(c);
+  Counts n{.start = 1, .product = inside(c) * k * v / m.fused, .any_product = all * k * v / m.fused};
+  n.row = rows_out(c);
+  n.weights_of_row = (by_source ? real(c.n, c.d, c.h) : n.row) * taps(c) * k * v;
+  n.place = inside(c), n.place_vector = n.place * v;
+  n.pixel = pixels, n.pixel_vector = pixels * v, n.pixel_float = pixels * real(channels);
+  n.laid = all * real(c.c), n.weight = weights(c), n.tap = taps(c) * real(c.groups);
+  n.image = real(c.n, c.groups), n.move = moved(c, m);
+  return n;
+}
+bool has_strides(const Conv &c) { return std::max({c.stride_d, c.stride_h, c.stride_w}) > 1; }
+
+Factors dnnl_forward(const Conv &c, bool few) {
+  if (c.groups > 1 && kernels::is_by_channels(c) && std::max(c.dil_h, c.dil_w) > 1)
+    return {.start = 405, .product = 0.132, .row = 92, .place = 0.44, .move = 0.59};
   if (c.groups > 1 && kernels::is_by_channels(c))
-    return few     ? sum({{1, 571}, {inside(c), 0.94}, {rows, 1.7}, {pixels_in(c), 2.8}, {real(c.n), 880}})
-           : steps ? sum({{1, 1410},
-                          {products, 0.15},
-                          {rows, 0.06},
-                          {pixels_in(c), 10.2},
-                          {real(c.n), 1120},
-                          {moved(c, m), 1.2}})
-                   : sum({{1, 3000},
-                          {inside(c), 1.04},
-                          {inside(c) * v, 0.066},
-                          {rows, 0.067},
-                          {real(c.n), 344},
-                          {moved(c, m), 1.1}});
-  if (c.groups > 1)
-    return c.is_3d() ? sum({{1, 863},
-                            {products, 0.95},
-                            {rows, 0.038},
-                            {in, 3.5},
-                            {pixels_in(c) * real(c.c), 0.17},
-                            {weights(c), 1.44},
-                            {real(c.n, c.groups), 1570}})
-                     : sum({{1, 3270},
-                            {products, 0.6},
-                            {all * k * v / m.fused, 0.29},
-                            {rows, 0.085},
-                            {in, 0.92},
-                            {pixels_in(c) * real(c.c), 0.1},
-                            {weights(c), 0.89},
-                            {real(c.n), 796},
-                            {moved(c, m), 1.54}});
+    return {.start = 2380, .product = 0.14, .weights_of_row = 0.097, .row = 112, .place = 0.85, .move = 0.72};
+  if (c.groups > 1 && few && c.is_3d())
+    return {.product = 0.78, .weights_of_row = 0.4, .row = 88, .place = 0.38 * real(c.groups), .tap = 90, .image = 238};
+  if (c.groups > 1 && few)
+    return {.start = 640,
+            .product = 0.75,
+            .weights_of_row = 1.1,
+            .row = 64,
+            .place_vector = 0.067,
+            .pixel_vector = 1.27,
+            .laid = 0.043,
+            .weight = 1.9,
+            .image = 129,
+            .move = 0.78};
+  if (c.groups > 1 && !c.is_3d())
+    return {.product = 0.58,
+            .weights_of_row = 1.17,
+            .place_vector = 1.42,
+            .laid = 0.072,
+            .tap = 186,
+            .image = 631,
+            .move = 0.62};
+  if (taps(c) == 1 && few && has_strides(c))
+    return {.start = 1820,
+            .product = 0.53,
+            .weights_of_row = 3.1,
+            .row = 76,
+            .pixel_vector = 1.7,
+            .weight = 14.8,
+            .move = 0.43};
+  if (taps(c) == 1 && few) return {.start = 2370, .product = 0.72, .pixel_vector = 1.05, .image = 105, .move = 0.76};
   if (taps(c) == 1)
-    return sum(
-        {{1, 295}, {products, 0.77}, {inside(c), 1.93}, {pixels_in(c), 3.5}, {weights(c), 1.88}, {moved(c, m), 1.39}});
-  if (real(c.c) < m.vector / 2)
-    return sum({{1, 2790},
-                {inside(c) * v, 5},
-                {product, 1.05},
-                {rows, 0.021},
-                {all * real(c.c), 0.55},
-                {in, 7.1},
-                {real(c.n), 505},
-                {moved(c, m), 1.5}});
-  if (few)
-    return c.is_3d() ? sum({{1, 1230}, {products, 0.96}, {in, 2.4}, {weights(c), 1.4}, {real(c.n), 706}})
-                     : sum({{1, 1220},
-                            {products, 0.89},
-                            {rows, 0.17},
-                            {pixels_in(c), 1.9},
-                            {weights(c), 0.64},
-                            {real(c.n), 142}});
+    return {.start = 2210, .product = 0.85, .pixel_vector = 1.05, .weight = 0.33, .image = 231, .move = 0.27};
+  if (c.is_3d() && few)
+    return {.start = 3390,
+            .product = 0.7,
+            .weights_of_row = 1.08,
+            .row = 159,
+            .place = 0.32,
+            .pixel_vector = 7.4,
+            .image = 381};
   if (c.is_3d())
-    return sum({{1, 4450},
-                {all * k * v / m.fused, 0.064},
-                {inside(c) * k * v / m.fused, 0.83},
-                {rows, 0.056},
-                {in, 3.9},
-                {weights(c), 0.92}});
-  if (steps)
-    return sum({{1, 2120},
-                {all * k * v / m.fused, 0.24},
-                {inside(c) * k * v / m.fused, 0.52},
-                {product, 0.078},
-                {rows, 0.27},
-                {in, 3.2},
-                {weights(c), 0.84},
-                {moved(c, m), 0.52}});
-  return sum({{1, 1820},
-              {all * k * v / m.fused, 0.29},
-              {inside(c) * k * v / m.fused, 0.54},
-              {rows, 0.17},
-              {in, 1.9},
-              {weights(c), 0.92},
-              {moved(c, m), 0.31}});
+    return {.start = 6670,
+            .product = 0.59,
+            .weights_of_row = 1.4,
+            .place_vector = 0.47,
+            .laid = 0.046,
+            .weight = 0.53,
+            .move = 0.33};
+  if (few)
+    return {.start = 2860,
+            .product = 0.77,
+            .weights_of_row = 1.07,
+            .row = 178,
+            .place_vector = 0.19,
+            .weight = 0.39,
+            .move = 1.25};
+  return {.start = 3330,
+          .product = 0.73,
+          .weights_of_row = 0.84,
+          .laid = 0.042,
+          .weight = 0.34,
+          .image = 1110,
+          .move = 0.66};
+}
+
+Factors dnnl_by_source(const Conv &c, bool few) {
+  if (c.groups > 1 && kernels::is_by_channels(c) && few)
+    return {.start = 571, .weights_of_row = 1.7, .place = 0.94, .pixel = 2.8, .image = 880 / real(c.groups)};
+  if (c.groups > 1 && kernels::is_by_channels(c) && has_strides(c))
+    return {.start = 1410,
+            .product = 0.15,
+            .weights_of_row = 0.06,
+            .pixel = 10.2,
+            .image = 1120 / real(c.groups),
+            .move = 1.2};
+  if (c.groups > 1 && kernels::is_by_channels(c))
+    return {.start = 3000,
+            .weights_of_row = 0.067,
+            .place = 1.04,
+            .place_vector = 0.066,
+            .image = 344 / real(c.groups),
+            .move = 1.1};
+  if (c.groups > 1 && c.is_3d())
+    return {.start = 863,
+            .product = 0.95,
+            .weights_of_row = 0.038,
+            .pixel_vector = 3.5,
+            .pixel_float = 0.17,
+            .weight = 1.44,
+            .image = 1570};
+  if (c.groups > 1)
+    return {.start = 3270,
+            .product = 0.6,
+            .any_product = 0.29,
+            .weights_of_row = 0.085,
+            .pixel_vector = 0.92,
+            .pixel_float = 0.1,
+            .weight = 0.89,
+            .image = 796 / real(c.groups),
+            .move = 1.54};
+  if (taps(c) == 1) return {.start = 295, .product = 0.77, .place = 1.93, .pixel = 3.5, .weight = 1.88, .move = 1.39};
+  if (few && c.is_3d()) return {.start = 1230, .product = 0.96, .pixel_vector = 2.4, .weight = 1.4, .image = 706};
+  if (few) return {.start = 1220, .product = 0.89, .weights_of_row = 0.17, .pixel = 1.9, .weight = 0.64, .image = 142};
+  if (c.is_3d())
+    return {.start = 4450,
+            .product = 0.83,
+            .any_product = 0.064,
+            .weights_of_row = 0.056,
+            .pixel_vector = 3.9,
+            .weight = 0.92};
+  if (has_strides(c))
+    return {.start = 2120,
+            .product = 0.52,
+            .any_product = 0.31,
+            .weights_of_row = 0.27,
+            .pixel_vector = 3.2,
+            .weight = 0.84,
+            .move = 0.52};
+  return {.start = 1820,
+          .product = 0.54,
+          .any_product = 0.29,
+          .weights_of_row = 0.17,
+          .pixel_vector = 1.9,
+          .weight = 0.92,
+          .move = 0.31};
+}
+
+}  // namespace
+
+double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
+  Counts n = counted(c, false, m);
+  if (constant) n.weight = 0;  // laid out before
+  return cycles_of(n, dnnl_forward(c, real(c.c / c.groups) < m.vector));
+}
+double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
+  const Counts n = counted(c, true, m);
+  // Fewer channels than half a vector are by a product of all taps, whose columns are added pixel by pixel.
+  if (c.groups == 1 && taps(c) > 1 && real(c.c) < m.vector / 2)
+    return cycles_of(n, {.start = 2790,
+                         .weights_of_row = 0.021,
+                         .place_vector = 5,
+                         .pixel_vector = 7.1,
+                         .laid = 0.55,
+                         .image = 505,
+                         .move = 1.5}) +
+           1.05 * n.laid * real(c.oc) / m.peak();
+  return cycles_of(n, dnnl_by_source(c, real(c.c / c.groups) < m.vector));
 }
 double dnnl_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);

@@ -1,6 +1,7 @@
 // The kernel of a step: made once for known shapes, cut into slices that any thread may run.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -111,6 +112,14 @@ inline std::pair<int64_t, int64_t> part(int64_t n, int64_t count, int64_t i, int
   // bounded: of at most 2^40 blocks, and slices are as few as threads
   int64_t begin = blocks * i / count * block, end = blocks * (i + 1) / count * block;
   return {begin < n ? begin : n, end < n ? end : n};
+}
+// Into how many pieces to cut each of n items for so many slices: with whole items some would have over an eighth more
+// than on average.
+inline int64_t even_pieces(int64_t n, int64_t slices) {
+  int64_t pieces = std::max<int64_t>(1, slices / std::max<int64_t>(1, n));
+  const auto uneven = [&](int64_t all) { return (all + slices - 1) / slices * slices * 8 > all * 9; };
+  while (pieces < slices && n >= slices && uneven(n * pieces)) ++pieces;  // bounded: items in memory
+  return pieces;
 }
 
 }  // namespace dl4::kernels

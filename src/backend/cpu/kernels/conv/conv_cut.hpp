@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "base/checked.hpp"
 #include "backend/cpu/kernels/conv/conv.hpp"
+#include "base/checked.hpp"
 
 namespace dl4::kernels {
 
@@ -22,19 +22,18 @@ struct ConvPart {
 
 inline int64_t reach(int64_t kernel, int64_t dilation) { return checked_add(checked_mul(kernel - 1, dilation), 1); }
 
-// Whole images or volumes if there are enough, else each image in `pieces` ranges of rows.
+// Whole images or volumes if there are enough for even slices, else each image in `pieces` ranges of rows.
 struct ConvCut {
   int64_t slices = 1, pieces = 1;
 
-  ConvCut(const Conv &c, int64_t wanted, int64_t rows) {
+  // whole: images stay so if there are enough.
+  ConvCut(const Conv &c, int64_t wanted, int64_t rows, bool whole = false) {
     if (c.n <= 0 || rows <= 0) {
       slices = 0;
-    } else if (c.n >= wanted || c.is_3d()) {
-      slices = std::clamp<int64_t>(wanted, 1, c.n);
-    } else {
-      pieces = std::clamp<int64_t>(wanted / c.n, 1, rows);
-      slices = checked_mul(c.n, pieces);
+      return;
     }
+    if (!c.is_3d() && !(whole && c.n >= wanted)) pieces = std::min(even_pieces(c.n, wanted), rows);
+    slices = pieces > 1 ? checked_mul(c.n, pieces) : std::clamp<int64_t>(wanted, 1, c.n);
   }
 
   // Suffix of the kernel's name.

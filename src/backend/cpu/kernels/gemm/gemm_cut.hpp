@@ -41,10 +41,7 @@ inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_
     c.slices = 0;
     return c;
   }
-  // Parts of items, such that threads do at most an eighth more than on average.
-  int64_t wanted = std::max<int64_t>(1, slices / g.batch);
-  const auto uneven = [&](int64_t parts) { return (parts + slices - 1) / slices * slices * 8 > parts * 9; };
-  while (wanted < slices && g.batch >= slices && uneven(g.batch * wanted)) ++wanted;  // bounded: items in memory
+  const int64_t wanted = even_pieces(g.batch, slices);
   const int64_t by_rows = std::min(wanted, g.m / min_rows), by_columns = std::min(wanted, g.n / column_block);
   c.by_columns = by_columns > by_rows;
   c.block = c.by_columns ? column_block : row_block;

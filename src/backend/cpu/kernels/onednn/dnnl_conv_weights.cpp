@@ -36,7 +36,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
   if (whole.is_empty()) return nullptr;
   const LiveConv c(whole);
   if (!c.suits_by_weights()) return nullptr;
-  ConvCut cut(c, slices, c.oh);
+  ConvCut cut(c, slices, c.oh, true);  // each slice has sums
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   Scratch scratch;
   std::string name;

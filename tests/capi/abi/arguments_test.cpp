@@ -241,7 +241,7 @@ T unset(const std::vector<Described> &all, Described &d) {
     if (d.parameter["direction"] == "out") return reinterpret_cast<T>(d.memory);
   } else if constexpr (std::is_integral_v<T>) {
     for (const auto &p : all)
-      if (p.parameter["direction"] == "out" && p.parameter.value("count", "") == d.parameter["name"])
+      if (p.parameter["direction"] == "out" && p.parameter.value("count", "") == d.parameter.value("name", ""))
         return static_cast<T>(asked);
   }
   return T{};

@@ -252,11 +252,19 @@ Counts counted(const Conv &c, bool by_source, const Machine &m) {
 }
 bool has_strides(const Conv &c) { return std::max({c.stride_d, c.stride_h, c.stride_w}) > 1; }
 
-Factors dnnl_forward(const Conv &c, bool few) {
+Factors dnnl_forward(const Conv &c, const Machine &m) {
+  const bool few = real(c.c / c.groups) < m.vector, few_channels = real(c.c) < m.vector;
   if (c.groups > 1 && kernels::is_by_channels(c) && std::max(c.dil_h, c.dil_w) > 1)
     return {.start = 405, .product = 0.132, .row = 92, .place = 0.44, .move = 0.59};
   if (c.groups > 1 && kernels::is_by_channels(c))
-    return {.start = 2380, .product = 0.14, .weights_of_row = 0.097, .row = 112, .place = 0.85, .move = 0.72};
+    return few_channels
+               ? Factors{.start = 2590, .weights_of_row = 1.06, .row = 93, .laid = 1.17 / real(c.c), .move = 0.72}
+               : Factors{.start = 2290,
+                         .product = 0.155,
+                         .weights_of_row = 0.073,
+                         .row = 105,
+                         .laid = 0.55 / real(c.c),
+                         .move = 0.79};
   if (c.groups > 1 && few && c.is_3d())
     return {.product = 0.78, .weights_of_row = 0.4, .row = 88, .place = 0.38 * real(c.groups), .tap = 90, .image = 238};
   if (c.groups > 1 && few)
@@ -389,7 +397,7 @@ Factors dnnl_by_source(const Conv &c, bool few) {
 double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   Counts n = counted(c, false, m);
   if (constant) n.weight = 0;  // laid out before
-  return cycles_of(n, dnnl_forward(c, real(c.c / c.groups) < m.vector));
+  return cycles_of(n, dnnl_forward(c, m));
 }
 double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
   const Counts n = counted(c, true, m);

@@ -17,8 +17,8 @@ function(dl4_unity target)
   endforeach()
 endfunction()
 
-# dl4_unity_tests(<target>): its sources by twelve, in the order of their names. DL4_FILE is a namespace of each source:
-# what two tests define by the same name does not meet.
+# dl4_unity_tests(<target>): its sources by twelve, in the order of their names. DL4_FILE is a namespace of each source,
+# so that equal names in two tests do not collide.
 function(dl4_unity_tests target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${DL4_UNITY} UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12
                         UNITY_BUILD_UNIQUE_ID DL4_FILE)

@@ -14,6 +14,8 @@ inline Gemm random_sizes(Random &r) {
   Gemm g;
   do g.m = r.log(1, 300), g.n = r.log(1, 300), g.k = r.log(1, 900);
   while (g.m * g.n * g.k > most_work);
+  // Some columns past whole vectors, and more rows than are computed at once.
+  if (r.one_of(40)) g.m = r.in(12, 300), g.n = 16 * r.in(1, 6) + r.in(1, 7), g.k = r.in(64, 300);
   g.trans_a = r.one_of(3), g.trans_b = r.one_of(3);
   return g;
 }

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/amx_gemm.hpp"
+#include "backend/cpu/kernels/gemm/gemm_cut.hpp"
 
 namespace dl4::dispatch::DL4_FILE {
 namespace {
@@ -82,6 +83,23 @@ TEST(Products, CostsFollowFromTheMachine) {
   EXPECT_GT(small_gemm_cycles(kernels::dense(gemm("64x256x256 NN")), small),
             small_gemm_cycles(kernels::dense(gemm("64x256x256 NN")), Machine()));
   EXPECT_GT(small_gemm_cycles(large, Machine()), 1.1 * packed_gemm_cycles(large, Machine()));
+}
+
+// With whole items one of two threads would have twice as many of three.
+TEST(Products, ItemsAreCutEvenly) {
+  const auto pieces = [](int64_t items, int64_t slices) {
+    Gemm g = gemm("64x64x64 NN");
+    g.batch = items;
+    const kernels::GemmCut cut = kernels::cut(g, slices, 8, 4, 32);
+    EXPECT_EQ(cut.slices, cut.pieces > 1 ? items * cut.pieces : std::min(items, slices));
+    return cut.pieces;
+  };
+  EXPECT_EQ(pieces(3, 2), 2);
+  EXPECT_EQ(pieces(5, 4), 3);
+  EXPECT_EQ(pieces(9, 2), 1) << "an eighth more than on average is even";
+  EXPECT_EQ(pieces(4, 2), 1);
+  EXPECT_EQ(pieces(2, 4), 2);
+  EXPECT_EQ(pieces(3, 1), 1);
 }
 
 TEST(Products, WhatWasMeasuredOfAKernelScalesItsCost) {

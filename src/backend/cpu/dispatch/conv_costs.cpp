@@ -35,19 +35,6 @@ double inside(const Conv &c) {
          meetings(c.w, c.ow, c.kw, c.stride_w, c.dil_w, c.pad_left);
 }
 
-// Places of the source by the taps that meet the destination from any of its class (blocked_conv_data.cpp), on an axis.
-double places_by_taps(int64_t n, int64_t out, int64_t taps, int64_t stride, int64_t dilation, int64_t before) {
-  int64_t all = 0;
-  for (int64_t first = 0; first < std::min(n, stride); ++first) {
-    const int64_t count = (n - first + stride - 1) / stride;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      const int64_t at = first + before - tap * dilation, offset = at / stride;
-      if (at % stride == 0 && offset < out && offset + count > 0) all += count;
-    }
-  }
-  return real(all);
-}
-
 // Vectors of a group's channels, of all groups; of 32 channels each where products are by panels.
 double vectors(const Conv &c, int64_t channels, const Machine &m) {
   return vectors_of(channels / c.groups, m.vector) * real(c.groups);
@@ -178,9 +165,7 @@ double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
 }
 double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = panel_vectors(c, c.c, m), k = taps(c) * real(c.oc / c.groups);
-  const double gathered = real(c.n) * places_by_taps(c.d, c.od, c.kd, c.stride_d, c.dil_d, c.pad_front) *
-                          places_by_taps(c.h, c.oh, c.kh, c.stride_h, c.dil_h, c.pad_top) *
-                          places_by_taps(c.w, c.ow, c.kw, c.stride_w, c.dil_w, c.pad_left);
+  const double gathered = kernels::gathered_rows(c);
   return sum({{1, 1190},
               {gathered * real(c.oc / c.groups) * v / m.fused, 0.85},
               {gathered * real(c.groups), 9.5},
@@ -221,15 +206,26 @@ double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
 
 namespace {
 
-// Cycles of what an implementation of oneDNN's does, forward or by source, where vectors are of the result's channels:
-// of starting, of a product of vectors where a tap meets the input and of any, of reading the weights for a row, of a
-// row, of a tap that meets an input, of that by each vector, of a pixel, its vectors and its floats, of laying out a
-// float of a window, of a weight, of a tap, of an image, and of moving 64 bytes. By groups: of each.
+// Cycles of an implementation of oneDNN's, forward or by source, for each of what it does. Vectors are of the result's
+// channels; pixels are the result's.
 struct Factors {
-  double start = 0, product = 0, any_product = 0, weights_of_row = 0, row = 0, place = 0, place_vector = 0, pixel = 0,
-         pixel_vector = 0, pixel_float = 0, laid = 0, weight = 0, tap = 0, image = 0, move = 0;
+  double start = 0;
+  double product = 0;         // of vectors, where a tap meets the input
+  double any_product = 0;     // also where none does
+  double weights_of_row = 0;  // vectors of weights that are read for a row
+  double row = 0;
+  double place = 0;  // where a tap meets the input
+  double place_vector = 0;
+  double pixel = 0;
+  double pixel_vector = 0;
+  double pixel_float = 0;
+  double laid = 0;  // floats of all windows
+  double weight = 0;
+  double tap = 0;    // of each group
+  double image = 0;  // of each group
+  double move = 0;   // moving the images
 };
-// What is counted, in the order of these.
+// How often each is done.
 using Counts = Factors;
 double cycles_of(const Counts &n, const Factors &f) {
   return n.start * f.start + n.product * f.product + n.any_product * f.any_product +

@@ -70,42 +70,41 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
       }
 }
 
-// Dot products by columns of B, which are packed one after the other first.
-void by_dots(const Gemm &g, const float *a, const float *b, const float *bias, float *c, int64_t rows, int64_t cols,
-             float *columns) noexcept {
-  const int64_t dims[2] = {cols, g.k}, from[2] = {1, g.ldb}, to[2] = {g.k, 1};
-  kernels::copy_strided(sizeof(float), 2, dims, b, from, columns, to);
-  kernels::dot_gemm(rows, cols, g.k, a, g.lda, columns, g.k, bias, 0, c, g.ldc);
-}
-
 bool small_multiplies(const Gemm &g) { return !(g.trans_a && g.trans_b); }
 auto small_of(const Gemm &g) {
   return g.trans_a ? kernels::small_gemm_at : g.trans_b ? kernels::small_gemm_bt : kernels::small_gemm;
 }
 
-// Rows of A that stay in the L1 cache, or in the L2 cache.
+// As many rows of A as fit the L2 cache beside B, since two kernels read them.
 Block chunks_of_rows(const Gemm &g, const kernels::GemmPart &p) {
   return {std::min(whole_rows(g, p).rows, std::max<int64_t>(72, (1 << 15) / g.k / 24 * 24)), p.cols()};
 }
 
-// last: columns that are dot products, packed one after the other in each run.
-std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices, int64_t last) {
+// B as it is stored, but for the last columns, which are packed one after the other in each run for dot products.
+std::unique_ptr<Kernel> unpacked(const char *name, const Gemm &g, int64_t slices, int64_t last) {
   auto cut = cut_own(g, g.by_row ? 1 : slices);
-  const int64_t each = round_up(checked_mul(last, g.k), 16);
-  auto run = [g, cut, last, each](int64_t slice, const Run &r) noexcept {
+  const int64_t each = round_up(checked_mul(last, g.k), 16), first = g.n - last;
+  auto run = [g, cut, first, each](int64_t slice, const Run &r) noexcept {
     auto multiply = small_of(g);
     const int64_t at_once = g.by_row ? 1 : g.m;
     float *columns = static_cast<float *>(r.scratch) + slice * each;
+    const float *packed = nullptr;  // where the columns come from
     auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
-      const int64_t dots = std::clamp<int64_t>(col + cols - (g.n - last), 0, cols), n = cols - dots;
+      const int64_t n = std::clamp<int64_t>(first - col, 0, cols);
       for (int64_t i = 0; n > 0 && i < rows; i += at_once)
         multiply(std::min(at_once, rows - i), n, g.k, a + i * (g.trans_a ? 1 : g.lda), g.lda, b, g.ldb, bias, 0,
                  c + i * g.ldc, g.ldc);
-      if (dots > 0) by_dots(g, a, b + n, bias ? bias + n : nullptr, c + n, rows, dots, columns);
+      if (n == cols) return;
+      if (packed != b + n) {
+        const int64_t dims[2] = {cols - n, g.k}, from[2] = {1, g.ldb}, to[2] = {g.k, 1};
+        kernels::copy_strided(sizeof(float), 2, dims, b + n, from, columns, to);
+        packed = b + n;
+      }
+      kernels::dot_gemm(rows, cols - n, g.k, a, g.lda, columns, g.k, bias ? bias + n : nullptr, 0, c + n, g.ldc);
     };
-    each_block(g, cut.part_of(g, slice), last > 0 ? chunks_of_rows : whole_rows, r, block);
+    each_block(g, cut.part_of(g, slice), first == g.n || first == 0 ? whole_rows : chunks_of_rows, r, block);
   };
-  return kernels::make_kernel("small_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+  return kernels::make_kernel(name, cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 // Of the last columns alone.
@@ -162,20 +161,6 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b, const 
   auto kernel = kernels::make_kernel("packed_gemm", cut.slices, run);
   if (last == 0 && cut.slices == 1) kernel->rows = row_step(g, panels, then);
   return kernel;
-}
-
-// Few columns, packed one after the other in each run, by dot products.
-std::unique_ptr<Kernel> by_columns(const Gemm &g, int64_t slices) {
-  const GemmCut cut = cut_own(g, slices);
-  const int64_t each = round_up(checked_mul(g.k, g.n), 16);
-  auto run = [g, cut, each](int64_t slice, const Run &r) noexcept {
-    float *columns = static_cast<float *>(r.scratch) + slice * each;
-    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
-      by_dots(g, a, b, bias, c, rows, cols, columns);
-    };
-    each_block(g, cut.part_of(g, slice), whole_rows, r, block);
-  };
-  return kernels::make_kernel("blocked_gemm, by columns", cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 // Few columns of A transposed, as the gradient of a Dense of few units: the product with both sides exchanged, whose
@@ -303,12 +288,12 @@ constexpr Candidate<Product> own_products[] = {
     {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; }, cost<blocked_gemm_cycles>,
      [](const Product &p) {
        const bool few = columns_by_dots(p.g, p.machine) == p.g.n && !p.g.trans_a && !p.g.trans_b;
-       return few ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
+       return few ? unpacked("blocked_gemm, by columns", p.g, p.slices, p.g.n) : kernels::blocked_gemm(p.g, p.slices);
      }},
     {"small_gemm", [](const Product &p) { return small_multiplies(p.g); }, cost<small_gemm_cycles>,
      [](const Product &p) {
        const int64_t last = p.g.trans_b ? 0 : columns_by_dots(p.g, p.machine);
-       return small(p.g, p.slices, last < p.g.n ? last : 0);
+       return unpacked("small_gemm", p.g, p.slices, last < p.g.n ? last : 0);
      }},
     {"turned_gemm", [](const Product &p) { return turns(p.g); }, cost<turned_gemm_cycles>,
      [](const Product &p) { return turned(p.g, p.slices); }},

@@ -90,6 +90,17 @@ void gather(const Conv &c, const Class &of, TapRange taps, const float *diff_dst
 
 }  // namespace
 
+double gathered_rows(const Conv &c) {
+  const auto along = [](const std::vector<Places> &axis) {
+    double rows = 0;
+    for (const Places &p : axis) rows += static_cast<double>(p.count) * static_cast<double>(p.taps.size());
+    return rows;
+  };
+  return static_cast<double>(c.n) * along(places(c.d, c.kd, c.stride_d, c.dil_d, c.pad_front, c.od)) *
+         along(places(c.h, c.kh, c.stride_h, c.dil_h, c.pad_top, c.oh)) *
+         along(places(c.w, c.kw, c.stride_w, c.dil_w, c.pad_left, c.ow));
+}
+
 std::unique_ptr<Kernel> blocked_conv_data(const Conv &c, int64_t slices, const Constant *weights, int tiles) {
   constexpr int64_t most_classes = 4096;
   if (c.is_empty()) return nullptr;

@@ -109,6 +109,8 @@ std::optional<Conv> turned(const Conv &conv);
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices,
                                                         const Constant *weights = nullptr, int tiles = 0);
+// How many pairs of a source pixel and a tap it gathers channels for, whether they meet or not.
+double gathered_rows(const Conv &conv);
 [[gnu::cold]] std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
 // The weight gradient. Arguments: src, diff_dst, diff_weights, diff_bias (if `bias`); one of the two may be null.

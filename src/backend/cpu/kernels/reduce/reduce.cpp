@@ -34,8 +34,13 @@ Strip<K> column_sum(const float *x, int64_t rows, int64_t row, int64_t m, const 
 template <class Body>
 HWY_INLINE void strips(int64_t inner, const Body &body) {
   int64_t i = 0;
-  for (; i + 4 * lanes <= inner; i += 4 * lanes) body(std::integral_constant<int, 4>(), i, lanes);
-  for (; i + lanes <= inner; i += lanes) body(std::integral_constant<int, 1>(), i, lanes);
+  const auto of = [&](auto k) HWY_ATTR {
+    for (; i + k * lanes <= inner; i += k * lanes) body(k, i, lanes);
+  };
+  of(std::integral_constant<int, 8>());
+  of(std::integral_constant<int, 4>());
+  of(std::integral_constant<int, 2>());
+  of(std::integral_constant<int, 1>());
   if (i < inner) body(std::integral_constant<int, 1>(), i, inner - i);
 }
 

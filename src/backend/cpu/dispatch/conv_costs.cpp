@@ -61,6 +61,9 @@ double by_channels(const Conv &c, const Machine &m, double pixels, const ByChann
               {pixels * v, each.vector},
               {moved(c, m), each.move}});
 }
+double scaling(const Conv &c, const Machine &m) {
+  return sum({{1, 100}, {pixels_out(c) * real(c.c) / m.vector, 1.5}, {moved(c, m), 1.2}});
+}
 
 }  // namespace
 
@@ -87,9 +90,11 @@ double depthwise_conv_cycles(const Conv &c, const Machine &m) {
       {{pixels_out(c) * taps(c) * v, 0.46}, {rows_out(c), 92}, {rows_out(c) * real(c.kh) * v, 2.8}, {moved(c, m), 2}});
 }
 double channels_conv_cycles(const Conv &c, const Machine &m) {
+  if (kernels::scales_pixels(c)) return scaling(c, m);
   return by_channels(c, m, pixels_out(c), {0, 2.72, 5, 23.6, 1.3, 0.24});
 }
 double channels_conv_data_cycles(const Conv &c, const Machine &m) {
+  if (kernels::scales_pixels(c)) return scaling(c, m);
   return by_channels(c, m, pixels_in(c), {89, 2.55, 10.3, 27.6, 1, 0.48});
 }
 double channels_conv_weights_cycles(const Conv &c, const Machine &m) {

@@ -123,6 +123,28 @@ void add_taps(Pairs &sum, const Conv &c, const Pixel &p, const float *image, int
   }
 }
 
+// dst = src weights + bias for pixels [first, last). Of few channels, several rows of weights lie side by side.
+void scale_pixels(const Conv &c, int64_t first, int64_t last, const Run &r, const float *bias) noexcept {
+  constexpr int64_t most = 1024;
+  alignas(64) std::array<float, most> all_weights, all_biases;
+  const float *weights = r.in<float>(1);
+  const int64_t run = c.c * std::max<int64_t>(1, most / c.c);
+  if (run > c.c) {
+    for (int64_t i = 0; i < run; i += c.c) {
+      std::copy_n(weights, c.c, &all_weights[static_cast<size_t>(i)]);
+      if (bias) std::copy_n(bias, c.c, &all_biases[static_cast<size_t>(i)]);
+    }
+    weights = all_weights.data();
+    if (bias) bias = all_biases.data();
+  }
+  for (int64_t at = first * c.c, end = last * c.c, n; at < end; at += n) {
+    n = std::min(run, end - at);
+    const float *x = r.in<float>(0) + at;
+    HWY_DYNAMIC_DISPATCH(channel_sums)({n, 1, &x, &weights, bias, r.out<float>(0) + at});
+    if (c.epilogue) c.epilogue(r.out<float>(0) + at, 1, n, 0);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> channels_conv(const Conv &c, int64_t slices) {
@@ -130,6 +152,7 @@ std::unique_ptr<Kernel> channels_conv(const Conv &c, int64_t slices) {
   const int64_t pixels = checked_mul(c.n, c.od, c.oh, c.ow), count = std::min(slices, pixels);
   return make_kernel("channels_conv", count, [=](int64_t slice, const Run &r) noexcept {
     const auto [first, last] = part(pixels, count, slice);
+    if (scales_pixels(c)) return scale_pixels(c, first, last, r, c.bias ? r.in<float>(2) : nullptr);
     const float *src = r.in<float>(0), *weights = r.in<float>(1);
     Pixel p(first, c.od, c.oh, c.ow);
     for (int64_t i = first; i < last; ++i, p.next(c.od, c.oh, c.ow)) {
@@ -146,6 +169,7 @@ std::unique_ptr<Kernel> channels_conv_data(const Conv &c, int64_t slices) {
   const int64_t pixels = checked_mul(c.n, c.d, c.h, c.w), count = std::min(slices, pixels);
   return make_kernel("channels_conv_data", count, [=](int64_t slice, const Run &r) noexcept {
     const auto [first, last] = part(pixels, count, slice);
+    if (scales_pixels(c)) return scale_pixels(c, first, last, r, nullptr);
     const float *diff_dst = r.in<float>(0), *weights = r.in<float>(1);
     Pixel p(first, c.d, c.h, c.w);
     for (int64_t i = first; i < last; ++i, p.next(c.d, c.h, c.w)) {

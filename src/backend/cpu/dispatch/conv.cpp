@@ -2,6 +2,7 @@
 #include "backend/cpu/dispatch/conv.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -54,13 +55,13 @@ bool is_one_window(const kernels::Conv &c) {
   return std::max({c.kd > 1 ? c.dil_d : 1, c.kh > 1 ? c.dil_h : 1, c.kw > 1 ? c.dil_w : 1}) == 1;
 }
 
-// by_weights: each slice keeps sums as large as the weights.
-int64_t conv_slices(const Site &site, const kernels::Conv &c, bool by_weights = false) {
+// by_weights: each slice keeps sums as large as the weights. microseconds: what the convolution takes at least.
+int64_t conv_slices(const Site &site, const kernels::Conv &c, bool by_weights = false, double microseconds = 0) {
   const double outputs = real(c.n, c.od, c.oh, c.ow, c.oc);
   const double flops = 2 * outputs * real(c.kd, c.kh, c.kw, c.c / c.groups);
   const double bytes = 4 * (real(c.n, c.d, c.h, c.w, c.c) + outputs);
   const int64_t parts = checked_mul(c.n, c.oh);
-  const double us = work_microseconds(flops, bytes);
+  const double us = std::max(microseconds, work_microseconds(flops, bytes));
   return std::max<int64_t>(1, by_weights ? site.cutting.slices(parts, us) : site.cutting.short_slices(parts, us));
 }
 
@@ -119,7 +120,8 @@ constexpr Candidate<ConvAt> own_forward[] = {
     {"winograd_conv", [](const ConvAt &at) { return fits_winograd(at, false); },
      [](const ConvAt &at) { return at.microseconds(winograd_conv_cycles(at.c, at.weights, false, at.machine)); },
      [](const ConvAt &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
-    {"packed_conv", [](const ConvAt &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
+    {"packed_conv",
+     [](const ConvAt &at) { return at.weights && at.c.groups == 1 && !at.c.is_3d() && !padding_dwarfs(at.c); },
      cost<packed_conv_cycles>, [](const ConvAt &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
     {"planar_conv", [](const ConvAt &at) { return fits_planes(at, false); },
      [](const ConvAt &at) { return at.microseconds(planar_conv_cycles(at.c, false, at.machine)); },
@@ -324,6 +326,13 @@ ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant
   at.tiles = tiles_for(site, tiles, c);
   return at;
 }
+// Multiply-adds alone don't say what few channels take.
+std::unique_ptr<Kernel> cut(const Site &site, std::span<const Candidate<ConvAt>> list, ConvAt at) {
+  const auto found = prices<ConvAt>(list, at);
+  if (!found.empty() && std::isfinite(found[0].microseconds))
+    at.slices = conv_slices(site, at.c, false, found[0].microseconds);
+  return choose<ConvAt>(site, list, at);
+}
 kernels::Conv in_float32(kernels::Conv c) {
   c.bfloat16 = false;
   return c;
@@ -354,7 +363,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     rounded.bfloat16 = true;
     return conv_of_rounded(rounded, at.slices, weights);
   }
-  return choose<ConvAt>(site, forward(), at);
+  return cut(site, forward(), at);
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
@@ -366,7 +375,7 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
     const kernels::Gemm g = product_of(c, true);
     return product(site, g, product_slices(site, g), weights);
   }
-  return choose<ConvAt>(site, by_source(), conv_at(site, c, weights, "amx_conv_data"));
+  return cut(site, by_source(), conv_at(site, c, weights, "amx_conv_data"));
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {

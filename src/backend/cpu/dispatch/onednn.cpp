@@ -40,13 +40,22 @@ bool is_ours_by_weights(const ConvAt &at) {
   return !c.is_3d() && c.groups == 1 && real(std::max(c.c, c.oc)) < at.machine.vector && checked_mul(c.kh, c.kw) == 1;
 }
 
+// Volumes, and images of one row, are not cut: of few of them, some threads have nothing to do.
+template <double (*cost)(const ConvAt &)>
+double by_images(const ConvAt &at) {
+  const kernels::Conv &c = at.c;
+  const int64_t busy = std::min(at.slices, at.site.cutting.most());
+  const bool cut = !c.is_3d() && std::min(c.h, c.oh) > 1;
+  return cost(at) * (cut ? 1 : real(busy, (c.n + busy - 1) / busy) / real(c.n));
+}
+
 constexpr Candidate<ConvAt> dnnl_convs[] = {
-    {"dnnl_conv", [](const ConvAt &at) { return is_used() && !is_ours(at); }, cost<dnnl_conv_cycles>,
+    {"dnnl_conv", [](const ConvAt &at) { return is_used() && !is_ours(at); }, by_images<cost<dnnl_conv_cycles>>,
      [](const ConvAt &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_data[] = {
     {"dnnl_conv_data", [](const ConvAt &at) { return is_used() && !is_ours_by_source(at); },
-     cost<dnnl_conv_data_cycles>,
+     by_images<cost<dnnl_conv_data_cycles>>,
      [](const ConvAt &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_weights[] = {

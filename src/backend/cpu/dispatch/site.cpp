@@ -21,9 +21,9 @@ int64_t Packs::bytes() const {
 double work_microseconds(double flops, double bytes) { return std::max(flops / 60e3, bytes / 20e3); }
 
 int64_t Cutting::slices(int64_t parts, double microseconds) const {
-  int64_t worth = static_cast<int64_t>(std::min(microseconds / least, 1e6));
-  int64_t most = strict ? 8 : threads;
-  return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));
+  // Strictly, what is cut is cut on one thread too.
+  const auto worth = static_cast<int64_t>(std::min(microseconds / (strict ? 2 * least : least), 1e6));
+  return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most()}));
 }
 
 int64_t Cutting::short_slices(int64_t parts, double microseconds) const {

@@ -43,9 +43,10 @@ struct Cutting {
   bool strict = false;    // slices depend on shapes only
   bool portable = false;  // kernels too: on shapes and constants, not on the processor
   bool by_row = false;    // a product's rows and a convolution's windows have the same bits as alone
-  double least = 10;      // microseconds: smaller slices cost more to hand over than to run
+  double least = 5;       // microseconds: smaller slices cost more to hand over than to run
   std::shared_ptr<const Machine> machine = nullptr;  // what costs follow from; null: the figures of this one
 
+  int64_t most() const { return strict ? 8 : threads; }
   // Slices for `parts` indivisible equal parts that take `microseconds` in all on one thread.
   int64_t slices(int64_t parts, double microseconds) const;
   // More slices for long work, some 40 ms each, since a run can be cancelled between slices. For kernels that need

@@ -56,6 +56,29 @@ TEST(Convs, OfDepthwiseVolumesAreByChannels) {
   EXPECT_TRUE(conv_data(Site(), c, nullptr)->name.starts_with("channels_conv_data"));
 }
 
+// Sequences and volumes have no rows to be cut by: those of one image are cut along their first axis, if the weights
+// are packed once for all parts.
+TEST(Convs, OfOneSequenceOrVolumeAreCutIntoParts) {
+  const std::vector<float> numbers(3 * 3 * 3 * 64 * 64);
+  const kernels::Constant weights{numbers.data()};
+  Site two;
+  two.cutting.threads = 2;
+  Conv sequence = conv_of(1, 1000, 64, 3, 64), volume = conv_of(1, 12, 64, 3, 64);
+  sequence.h = sequence.kh = sequence.oh = 1, sequence.pad_top = sequence.pad_bottom = 0;
+  volume.d = volume.od = 12, volume.kd = 3, volume.pad_front = volume.pad_back = 1;
+  for (Conv c : {sequence, volume})
+    for (const auto make : {conv, conv_data}) {
+      const auto name = [&](const kernels::Constant *given) { return make(two, c, given)->name; };
+      EXPECT_TRUE(name(&weights).ends_with(", by parts")) << name(&weights);
+      EXPECT_EQ(make(two, c, &weights)->slices, 2);
+      EXPECT_FALSE(name(nullptr).ends_with(", by parts"));
+      EXPECT_EQ(make(Site(), c, &weights)->slices, 1);
+      c.n = 2;
+      EXPECT_FALSE(name(&weights).ends_with(", by parts")) << "whole images are even";
+      c.n = 1;
+    }
+}
+
 // Where the processor has tiles: by the product that a convolution is, and Winograd's, which multiplies less, before
 // it.
 TEST(Convs, LargeOnesGoByTiles) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backend/cpu/dispatch/conv_parts.hpp"
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/dispatch/shifted_conv.hpp"
@@ -326,12 +327,21 @@ ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant
   at.tiles = tiles_for(site, tiles, c);
   return at;
 }
-// Multiply-adds alone don't say what few channels take.
-std::unique_ptr<Kernel> cut(const Site &site, std::span<const Candidate<ConvAt>> list, ConvAt at) {
+// Cut by what the cheapest candidate is estimated to take: multiply-adds alone don't say it of few channels.
+double least_microseconds(std::span<const Candidate<ConvAt>> list, const ConvAt &at) {
   const auto found = prices<ConvAt>(list, at);
-  if (!found.empty() && std::isfinite(found[0].microseconds))
-    at.slices = conv_slices(site, at.c, false, found[0].microseconds);
-  return choose<ConvAt>(site, list, at);
+  return found.empty() || !std::isfinite(found[0].microseconds) ? 0 : found[0].microseconds;
+}
+std::unique_ptr<Kernel> cut(std::span<const Candidate<ConvAt>> list, ConvAt at, bool by_source) {
+  const double us = least_microseconds(list, at);
+  const Cutting &cutting = at.site.cutting;
+  if (const int64_t places = places_of_parts(at.c, by_source); places > 1 && at.weights && !cutting.portable) {
+    const int64_t wanted = cutting.slices(checked_mul(at.c.n, places), us);
+    const int64_t pieces = std::min(places, kernels::even_pieces(at.c.n, wanted));
+    if (pieces > 1) return conv_by_parts(at.site, at.c, *at.weights, by_source, pieces);
+  }
+  at.slices = conv_slices(at.site, at.c, false, us);
+  return choose<ConvAt>(at.site, list, at);
 }
 kernels::Conv in_float32(kernels::Conv c) {
   c.bfloat16 = false;
@@ -363,7 +373,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     rounded.bfloat16 = true;
     return conv_of_rounded(rounded, at.slices, weights);
   }
-  return cut(site, forward(), at);
+  return cut(forward(), at, false);
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
@@ -375,7 +385,7 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
     const kernels::Gemm g = product_of(c, true);
     return product(site, g, product_slices(site, g), weights);
   }
-  return cut(site, by_source(), conv_at(site, c, weights, "amx_conv_data"));
+  return cut(by_source(), conv_at(site, c, weights, "amx_conv_data"), true);
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {

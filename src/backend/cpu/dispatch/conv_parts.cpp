@@ -1,0 +1,127 @@
+// Convolutions as convolutions of parts of each image, from the first place of an axis to the last.
+#include "backend/cpu/dispatch/conv_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/cpu/dispatch/conv.hpp"
+
+namespace dl4::dispatch {
+namespace {
+
+using kernels::Conv, kernels::Kernel, kernels::Run;
+
+// The fields of an axis.
+struct Axis {
+  int64_t Conv::*src, Conv::*taps, Conv::*dst, Conv::*stride, Conv::*dilation, Conv::*before, Conv::*after;
+};
+constexpr Axis depth{&Conv::d, &Conv::kd, &Conv::od, &Conv::stride_d, &Conv::dil_d, &Conv::pad_front, &Conv::pad_back};
+constexpr Axis width{&Conv::w, &Conv::kw, &Conv::ow, &Conv::stride_w, &Conv::dil_w, &Conv::pad_left, &Conv::pad_right};
+
+const Axis *axis_of(const Conv &c) {
+  if (c.is_3d()) return &depth;
+  return c.h == 1 && c.kh == 1 && c.oh == 1 ? &width : nullptr;
+}
+
+// A part's kernel, and where its places begin in an image, in floats.
+struct Part {
+  std::shared_ptr<const Kernel> kernel;
+  int64_t src, dst;
+};
+
+// Of one image, places of the convolution's source and destination.
+struct Range {
+  int64_t begin, end;
+};
+int64_t reach(const Conv &c, const Axis &a) { return checked_add(checked_mul(c.*a.taps - 1, c.*a.dilation), 1); }
+Range read_by(const Conv &c, const Axis &a, Range dst) {
+  const int64_t first = checked_mul(dst.begin, c.*a.stride) - c.*a.before;
+  const int64_t last = checked_add(checked_mul(dst.end - 1, c.*a.stride) - c.*a.before, reach(c, a));
+  const int64_t begin = std::clamp<int64_t>(first, 0, c.*a.src);
+  return {begin, std::clamp<int64_t>(last, begin, c.*a.src)};
+}
+Range that_read(const Conv &c, const Axis &a, Range src) {
+  const int64_t first = src.begin + c.*a.before - reach(c, a) + 1, last = src.end - 1 + c.*a.before;
+  const int64_t begin = std::clamp<int64_t>(first <= 0 ? 0 : (first - 1) / c.*a.stride + 1, 0, c.*a.dst);
+  return {begin, std::clamp<int64_t>(last < 0 ? 0 : last / c.*a.stride + 1, begin, c.*a.dst)};
+}
+Conv part_of(Conv c, const Axis &a, Range src, Range dst) {
+  const int64_t before = c.*a.before + src.begin - checked_mul(dst.begin, c.*a.stride);
+  c.n = 1;
+  c.*a.src = src.end - src.begin, c.*a.dst = dst.end - dst.begin, c.*a.before = before;
+  c.*a.after = checked_add(checked_mul(c.*a.dst - 1, c.*a.stride), reach(c, a)) - before - c.*a.src;
+  return c;
+}
+
+struct Bounds final : kernels::Bound {
+  std::vector<std::unique_ptr<kernels::Bound>> of_slice;
+};
+
+class ByParts final : public Kernel {
+ public:
+  // src, dst: floats of an image.
+  ByParts(int64_t images, int64_t src, int64_t dst, std::vector<Part> parts, int64_t scratch)
+      : Kernel(parts[0].kernel->name + ", by parts", checked_mul(images, std::ssize(parts)),
+               checked_mul(images, std::ssize(parts), scratch)),
+        parts_(std::move(parts)),
+        src_(src),
+        dst_(dst),
+        scratch_(scratch) {}
+  std::unique_ptr<kernels::Bound> bind() const override {
+    auto all = std::make_unique<Bounds>();
+    for (int64_t i = 0; i < slices; ++i) all->of_slice.push_back(part(i).kernel->bind());
+    return all;
+  }
+  void run(int64_t slice, const Run &r) const override {
+    const int64_t image = slice / std::ssize(parts_);
+    const auto &[kernel, src, dst] = part(slice);
+    void *args[4] = {const_cast<float *>(r.in<float>(0)) + image * src_ + src};
+    for (int i = 1; i < r.sources; ++i) args[i] = r.args[i];
+    args[r.sources] = r.out<float>(0) + image * dst_ + dst;
+    const Run one{args, r.sources, static_cast<std::byte *>(r.scratch) + slice * scratch_,
+                  static_cast<Bounds &>(*r.bound).of_slice[static_cast<size_t>(slice)].get(), r.report};
+    for (int64_t i = 0; i < kernel->slices * kernel->phases; ++i) kernel->run(i, one);
+  }
+
+ private:
+  const Part &part(int64_t slice) const { return parts_[static_cast<size_t>(slice % std::ssize(parts_))]; }
+
+  std::vector<Part> parts_;
+  int64_t src_, dst_, scratch_;  // floats of an image, and bytes of a slice
+};
+
+}  // namespace
+
+int64_t places_of_parts(const Conv &c, bool by_source) {
+  const Axis *a = axis_of(c);
+  if (!a || (by_source && c.*a->stride > reach(c, *a))) return 1;  // some places are in no window
+  return by_source ? c.*a->src : c.*a->dst;
+}
+
+std::unique_ptr<Kernel> conv_by_parts(const Site &site, const Conv &c, const kernels::Constant &weights, bool by_source,
+                                      int64_t pieces) {
+  const Axis &a = *axis_of(c);
+  Site one = site;
+  one.cutting.threads = 1, one.cutting.strict = false;
+  int64_t src = checked_mul(c.d, c.h, c.w, c.c), dst = checked_mul(c.od, c.oh, c.ow, c.oc);
+  std::vector<Part> parts;
+  int64_t scratch = 0;
+  for (int64_t i = 0; i < pieces; ++i) {
+    const auto [begin, end] = kernels::part(by_source ? c.*a.src : c.*a.dst, pieces, i);
+    const Range own{begin, end}, of_src = by_source ? own : read_by(c, a, own),
+                                 of_dst = by_source ? that_read(c, a, own) : own;
+    const Conv part = part_of(c, a, of_src, of_dst);
+    std::shared_ptr<const Kernel> kernel = by_source ? conv_data(one, part, &weights) : conv(one, part, &weights);
+    scratch = std::max(scratch, round_up(kernel->scratch, 64));
+    // bounded: of images in memory
+    parts.push_back({std::move(kernel), of_src.begin * (src / c.*a.src), of_dst.begin * (dst / c.*a.dst)});
+    one.choices = nullptr;  // told once
+  }
+  if (by_source) {
+    std::swap(src, dst);
+    for (Part &p : parts) std::swap(p.src, p.dst);
+  }
+  return std::make_unique<ByParts>(c.n, src, dst, std::move(parts), scratch);
+}
+
+}  // namespace dl4::dispatch

@@ -1,0 +1,19 @@
+// Convolutions as convolutions of parts of each image, from the first place of an axis to the last. Kernels cut images
+// by rows: sequences have one, and oneDNN does not cut volumes.
+#pragma once
+
+#include <memory>
+
+#include "backend/cpu/dispatch/site.hpp"
+#include "backend/cpu/kernels/conv/conv.hpp"
+
+namespace dl4::dispatch {
+
+// Into how many parts each image of the result can be cut; 1 if it is cut otherwise. by_source: of the gradient.
+int64_t places_of_parts(const kernels::Conv &c, bool by_source);
+
+// Each image in so many parts, at least 2, each by the best kernel for one thread.
+std::unique_ptr<kernels::Kernel> conv_by_parts(const Site &site, const kernels::Conv &c,
+                                               const kernels::Constant &weights, bool by_source, int64_t pieces);
+
+}  // namespace dl4::dispatch

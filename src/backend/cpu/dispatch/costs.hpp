@@ -62,6 +62,13 @@ inline double vectors_of(int64_t floats, double each) {
   return real((floats + lanes - 1) / lanes);
 }
 
+// Where multiply-adds of vectors are done in two halves (Machine::fused), so is all else that is done with vectors: it
+// takes twice as long, or, beside numbers and addresses, half as long again. Multiply-adds then hide more of it, and
+// are a larger part of the time themselves.
+inline double halves(const Machine &m) { return 2 / m.fused; }
+inline double partly_halves(const Machine &m) { return 0.5 + 1 / m.fused; }
+inline double hiding(const Machine &m) { return 0.75 + 0.5 / m.fused; }
+
 // A sum of cycles: how often something is done, and what it costs each time.
 struct Cycle {
   double often, each;

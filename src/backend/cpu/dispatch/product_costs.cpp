@@ -56,11 +56,13 @@ int64_t small_width(const Gemm &g) {
 double small_plain(const Gemm &g, const Machine &m) {
   if (g.m > 1 && g.k <= 4 && g.n <= 16) return sum({{1, 35}, {real(g.m, g.k), 0.25}, {real(g.m), 1.5}});
   if (g.n <= 4 && g.m >= 4)
-    return sum(
-        {{1, 31}, {blocks(g.m, 16) * real(g.k), 4.16 * 16 / m.vector}, {real(g.m), 5.6}, {moved_once(g, m), 1.3}});
+    return sum({{1, 31},
+                {blocks(g.m, 16) * real(g.k) * partly_halves(m), 4.16 * 16 / m.vector},
+                {real(g.m) * partly_halves(m), 5.6},
+                {moved_once(g, m), 1.3}});
   if (g.m == 1) {
     const double across = vectors_of(g.n, m.vector);
-    return sum({{1, 67}, {real(g.k) * across, 1.3}, {across, 1.44}, {moved_once(g, m), 0.91}});
+    return sum({{1, 67}, {real(g.k) * across * partly_halves(m), 1.3}, {across, 1.44}, {moved_once(g, m), 0.91}});
   }
   const Tiles t = tiles(g, 8, small_width(g), m);
   const double b = bytes_b(g), down = blocks(g.m, 8);
@@ -76,7 +78,7 @@ double small_plain(const Gemm &g, const Machine &m) {
 double small_dots(const Gemm &g, const Machine &m) {
   const double down = blocks(g.m, 6), b = bytes_b(g), each = vectors_of(g.k, m.vector);
   return sum({{1, 79},
-              {real(g.m, g.n) * each, 0.45},
+              {real(g.m, g.n) * each * halves(m), 0.45},
               {down * real(g.n) * each, 0.68},
               {real(g.m, g.n), 3.2},
               {moved_once(g, m), 1.62},
@@ -100,16 +102,16 @@ double small_transposed(const Gemm &g, const Machine &m) {
 // Few columns, one after the other: already packed, or the same way in each run.
 double columns(const Gemm &g, const Machine &m) {
   return sum({{1, 85},
-              {real(g.m, g.n) * vectors_of(g.k, m.vector), 0.5},
-              {real(g.m, g.n), 3.2},
+              {real(g.m, g.n) * vectors_of(g.k, m.vector) * halves(m), 0.5},
+              {real(g.m, g.n) * partly_halves(m), 3.2},
               {m.moved(bytes_b(g) * blocks(g.m, 6), bytes_b(g)), 1},
               {moved_once(g, m), 0.94}});
 }
 
 // A product whose last columns are dot products, by the cost of the others.
 double with_dots(const Gemm &g, int64_t last, double others, const Machine &m) {
-  return others + sum({{real(g.m, last) * vectors_of(g.k, m.vector), 0.6},
-                       {real(g.m, last), 3.2},
+  return others + sum({{real(g.m, last) * vectors_of(g.k, m.vector) * halves(m), 0.6},
+                       {real(g.m, last) * partly_halves(m), 3.2},
                        {m.moved(bytes_a(g), std::min(bytes_a(g), 5e5)), 1}});
 }
 Gemm without_last(const Gemm &g, int64_t columns) {
@@ -155,10 +157,11 @@ double packed_gemm_cycles(const Gemm &g, const Machine &m) {
   if (last > 0) return with_dots(g, last, packed_gemm_cycles(without_last(g, last), m), m);
   const double panels = blocks(g.n, kernels::packed_panel);
   const double one_row =
-      sum({{1, 49}, {real(g.k) * panels * 32 / m.vector, 0.52}, {panels, 3.4}, {moved_once(g, m), 1.34}});
+      sum({{1, 49}, {real(g.k) * panels * 32 / m.vector * halves(m), 0.52}, {panels, 3.4}, {moved_once(g, m), 1.34}});
   if (g.m == 1) return one_row;
   const Tiles t = tiles(g, 12, 2, m);
-  const double rows = sum({{1, 54}, {t.cycles, 0.935}, {t.count, 37.7}, {t.vectors, 0.56}, {moved_once(g, m), 0.38}});
+  const double rows = sum(
+      {{1, 54}, {t.cycles, 0.935}, {t.count, 37.7}, {t.vectors * partly_halves(m), 0.56}, {moved_once(g, m), 0.38}});
   return g.m < 4 ? std::max(one_row, rows) : rows;  // few rows take no less than one: they read all panels too
 }
 
@@ -169,7 +172,7 @@ double blocked_gemm_cycles(const Gemm &g, const Machine &m) {
   const Tiles t = tiles(g, 12, 2, m);
   return sum({{1, 134},
               {t.cycles, 0.92},
-              {t.count, 43},
+              {t.count * partly_halves(m), 43},
               {t.vectors, 0.4},
               {moved_once(g, m), 0.53},
               {g.trans_b ? real(g.n, g.k) : 0, 0.09},
@@ -177,23 +180,10 @@ double blocked_gemm_cycles(const Gemm &g, const Machine &m) {
               {lays_a ? real(g.m, g.k) : 0, 0.56}});
 }
 
-double dnnl_gemm_cycles(const Gemm &g, bool constant, const Machine &m) {
-  const double across = vectors_of(g.n, m.vector);
-  const double each = sum({{real(g.m, g.k) * across / m.fused, 0.857},
-                           {across * real(g.k), constant ? 1.14 : 1.61},
-                           {across * real(g.m), 1.62},
-                           {real(g.m, g.k), constant ? 0.063 : 0.125},
-                           {g.bias ? real(g.m) : 0, constant ? 0.35 : 0.83},
-                           {g.trans_b && !constant ? real(g.n, g.k) : 0, 0.2},
-                           {moved_once(g, m), constant ? 0.27 : 0.41}});
-  const double read = sum({{real(g.k) * across, 0.52}, {moved_once(g, m), 1.45}});  // at least
-  return 2450 + real(g.batch) * std::max(each, read);
-}
-
 double openblas_gemm_cycles(const Gemm &g, const Machine &m) {
   return sum({{1, 112},
-              {vectors_of(g.m, m.vector) * real(g.n, g.k), 0.44},
-              {real(g.m, g.n) * vectors_of(g.k, m.vector), 0.11},
+              {vectors_of(g.m, m.vector) * real(g.n, g.k) * halves(m), 0.44},
+              {real(g.m, g.n) * vectors_of(g.k, m.vector) * halves(m), 0.11},
               {real(g.m, g.n), 0.22},
               {real(g.m, g.k), 0.08},
               {moved_once(g, m), 1.1}});

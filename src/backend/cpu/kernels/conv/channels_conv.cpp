@@ -123,20 +123,24 @@ void add_taps(Pairs &sum, const Conv &c, const Pixel &p, const float *image, int
   }
 }
 
+// As many whole rows of n numbers side by side as the place has room for; `row` itself if that is one. Their number.
+template <size_t most>
+int64_t side_by_side(const float *&row, int64_t n, std::array<float, most> &place) {
+  const int64_t all = static_cast<int64_t>(most) / n * n;
+  if (all <= n) return n;
+  std::copy_n(row, n, place.data());
+  for (int64_t filled = n; filled < all; filled += std::min(filled, all - filled))
+    std::copy_n(place.data(), std::min(filled, all - filled), place.data() + filled);
+  row = place.data();
+  return all;
+}
+
 // dst = src weights + bias for pixels [first, last). Of few channels, several rows of weights lie side by side.
 void scale_pixels(const Conv &c, int64_t first, int64_t last, const Run &r, const float *bias) noexcept {
-  constexpr int64_t most = 1024;
-  alignas(64) std::array<float, most> all_weights, all_biases;
+  alignas(64) std::array<float, 1024> weights_of_run, biases_of_run;
   const float *weights = r.in<float>(1);
-  const int64_t run = c.c * std::max<int64_t>(1, most / c.c);
-  if (run > c.c) {
-    for (int64_t i = 0; i < run; i += c.c) {
-      std::copy_n(weights, c.c, &all_weights[static_cast<size_t>(i)]);
-      if (bias) std::copy_n(bias, c.c, &all_biases[static_cast<size_t>(i)]);
-    }
-    weights = all_weights.data();
-    if (bias) bias = all_biases.data();
-  }
+  const int64_t run = side_by_side(weights, c.c, weights_of_run);
+  if (bias) side_by_side(bias, c.c, biases_of_run);
   for (int64_t at = first * c.c, end = last * c.c, n; at < end; at += n) {
     n = std::min(run, end - at);
     const float *x = r.in<float>(0) + at;

@@ -356,18 +356,19 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     if (auto kernel = conv_of_rounded(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
-  if (const bool one_window = is_one_window(c); one_window || (weights && is_product(c))) {
+  ConvAt at = conv_at(site, c, weights, "amx_conv");
+  at.in = site.weights;
+  if (const bool one_window = is_one_window(c); one_window || is_product(c)) {
     kernels::Gemm g;
     g.m = one_window ? c.n : checked_mul(c.n, c.oh, c.ow);
     g.k = one_window ? checked_mul(c.kd, c.kh, c.kw, c.c) : c.c;
     g.n = c.oc;
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
-    const int64_t dots = columns_by_dots(g, machine(site.cutting));
-    if (one_window || many_weights(c) || (dots > 0 && dots < g.n))
+    const int64_t dots = columns_by_dots(g, at.machine);
+    if (one_window || (weights && (many_weights(c) || (dots > 0 && dots < g.n))) ||
+        product_prices(g, weights, at.machine)[0].microseconds < least_microseconds(forward(), at))
       return product(site, g, product_slices(site, g), weights);
   }
-  ConvAt at = conv_at(site, c, weights, "amx_conv");
-  at.in = site.weights;
   if (rounds_pixels(site, at)) {
     kernels::Conv rounded = c;
     rounded.bfloat16 = true;

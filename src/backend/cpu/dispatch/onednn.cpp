@@ -27,8 +27,9 @@ constexpr Candidate<Product> dnnl_products[] = {
 // Where ours are level with it or faster.
 bool is_ours(const ConvAt &at) {
   const kernels::Conv &c = at.c;
-  if (c.groups > 1) return c.is_3d() && kernels::is_by_channels(c);
-  return !c.is_3d() && real(std::max(c.c, c.oc)) < at.machine.vector && checked_mul(c.kh, c.kw) > 1;
+  if (c.groups > 1 || c.is_3d()) return c.groups > 1 && c.is_3d() && kernels::is_by_channels(c);
+  if (at.weights && (c.c < 4 || c.oc < 8)) return true;
+  return real(std::max(c.c, c.oc)) < at.machine.vector && checked_mul(c.kh, c.kw) > 1;
 }
 bool is_ours_by_source(const ConvAt &at) {
   const kernels::Conv &c = at.c;

@@ -82,7 +82,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const 
     auto made =
         share<dnnl::convolution_backward_data>("conv data " + key_of(c, p), [&] { return describe_data(c, p); });
     const auto &pd = made->pd;
-    if (is_reference(pd)) return nullptr;
+    if (is_reference(pd) || (is_laid_out(pd) && !whole.is_3d())) return nullptr;
     if (impl.empty()) impl = pd.impl_info_str();
     Calls &calls = all[static_cast<size_t>(s)];
     Operand w = weights_operand(c, p, pd.weights_desc(), weights, own, calls, scratch);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "backend/cpu/dispatch/conv.hpp"
+#include "backend/cpu/dispatch/products.hpp"
 #include "dispatch/random_sites.hpp"
 
 namespace dl4::dispatch::testing {
@@ -200,6 +201,33 @@ inline void check_conv_sites(int64_t count) {
     t.check(told(x.c) + (weights ? ", constant" : ""), r, wanted,
             [&](const Site &site) { return conv(site, x.c, weights); });
   });
+}
+
+// Those of one tap, or of one window, that products compute, of each group by itself.
+inline void check_conv_product_sites(int64_t count) {
+  const auto names = product_switches();
+  Tally tally(names);
+  check_sites(tally, {}, count, [](Tally &t, Random &r) {
+    Conv c{.n = r.log(1, 9), .h = r.log(1, 12), .w = r.log(1, 12), .c = random_channels(r)};
+    c.d = r.one_of(3) ? r.in(2, 4) : 1, c.oc = random_channels(r);
+    if (r.one_of(4)) {
+      c.kd = c.d, c.kh = c.h, c.kw = c.w, c.od = c.oh = c.ow = 1;
+    } else {
+      c.kh = c.kw = 1, c.od = c.d, c.oh = c.h, c.ow = c.w, c.groups = r.one_of(2) ? r.in(2, 4) : 1;
+      c.c = round_up(c.c, c.groups), c.oc = round_up(c.oc, c.groups);
+    }
+    ConvNumbers x(c, r);
+    x.c.bias = r.one_of(2);
+    if (r.one_of(3)) x.c.epilogue.run = kernels::testing::doubled_plus_one;
+    const kernels::Constant constant{x.weights.begin()}, *weights = r.one_of(2) ? &constant : nullptr;
+    Wanted wanted{{x.src.begin(), x.weights.begin()}, {x.forward()}};
+    if (x.c.bias) wanted.sources.push_back(x.bias.begin());
+    wanted.terms = static_cast<double>(c.kd * c.kh * c.kw * (c.c / c.groups));
+    t.check(told(x.c) + (weights ? ", constant" : ""), r, wanted,
+            [&](const Site &site) { return conv(site, x.c, weights); });
+  });
+  EXPECT_GT(tally.sites("small_gemm"), count / 8);
+  EXPECT_GT(tally.sites("packed_gemm"), count / 40);
 }
 
 inline void check_conv_data_sites(int64_t count) {

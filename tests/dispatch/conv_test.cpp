@@ -79,6 +79,12 @@ TEST(Convs, OfOneSequenceOrVolumeAreCutIntoParts) {
     }
 }
 
+TEST(Convs, OfOneTapAreProductsOfEachGroup) {
+  const auto name = [](const Conv &c) { return conv(Site(), c, nullptr)->name; };
+  EXPECT_EQ(name(conv_of(19, 30, 16, 1, 336, 1, 4)), "small_gemm, by parts");
+  EXPECT_EQ(name(conv_of(3, 36, 23, 1, 7)), "small_gemm");
+}
+
 // Where the processor has tiles: by the product that a convolution is, and Winograd's, which multiplies less, before
 // it.
 TEST(Convs, LargeOnesGoByTiles) {

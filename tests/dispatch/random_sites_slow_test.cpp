@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t count = 20000;
 
 TEST(ManyRandomSites, OfConvolutions) { check_conv_sites(count); }
+TEST(ManyRandomSites, OfConvolutionsThatAreProducts) { check_conv_product_sites(count); }
 TEST(ManyRandomSites, OfConvolutionsBySource) { check_conv_data_sites(count); }
 TEST(ManyRandomSites, OfConvolutionsByWeights) { check_conv_weights_sites(count); }
 TEST(ManyRandomSites, OfProducts) { check_product_sites(count); }

@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t count = 500;
 
 TEST(RandomSites, OfConvolutions) { check_conv_sites(count); }
+TEST(RandomSites, OfConvolutionsThatAreProducts) { check_conv_product_sites(count); }
 TEST(RandomSites, OfConvolutionsBySource) { check_conv_data_sites(count); }
 TEST(RandomSites, OfConvolutionsByWeights) { check_conv_weights_sites(count); }
 TEST(RandomSites, OfProducts) { check_product_sites(count); }

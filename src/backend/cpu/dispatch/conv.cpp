@@ -36,12 +36,11 @@ bool padding_dwarfs(const kernels::Conv &c) {
 // Enough constant weights that packing and prefetching pay off.
 bool many_weights(const kernels::Conv &c) { return checked_mul(c.kh, c.kw, c.c, c.oc) >= 1 << 15; }
 
-// 1x1 windows without strides: a product of pixels and weights.
+// One tap without strides and padding: a product of pixels and weights, of each group.
 bool is_product(const kernels::Conv &c) {
-  if (c.is_3d() || c.groups != 1) return false;
-  for (int64_t size : {c.kh, c.kw, c.stride_h, c.stride_w})
+  for (int64_t size : {c.kd, c.kh, c.kw, c.stride_d, c.stride_h, c.stride_w})
     if (size != 1) return false;
-  for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom, c.pad_right})
+  for (int64_t pad : {c.pad_front, c.pad_top, c.pad_left, c.pad_back, c.pad_bottom, c.pad_right})
     if (pad != 0) return false;
   return true;
 }
@@ -359,14 +358,13 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
   ConvAt at = conv_at(site, c, weights, "amx_conv");
   at.in = site.weights;
   if (const bool one_window = is_one_window(c); one_window || is_product(c)) {
-    kernels::Gemm g;
-    g.m = one_window ? c.n : checked_mul(c.n, c.oh, c.ow);
-    g.k = one_window ? checked_mul(c.kd, c.kh, c.kw, c.c) : c.c;
-    g.n = c.oc;
-    g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
+    const double others = one_window ? 0 : least_microseconds(forward(), at);
+    kernels::Gemm g = product_of_group(c, one_window ? c.n : checked_mul(c.n, c.od, c.oh, c.ow));
+    if (one_window) g.k = checked_mul(c.kd, c.kh, c.kw, c.c), g.lda = g.k;
+    const double us = real(c.groups) * product_prices(g, weights && c.groups == 1, at.machine)[0].microseconds;
     const int64_t dots = columns_by_dots(g, at.machine);
-    if (one_window || (weights && (many_weights(c) || (dots > 0 && dots < g.n))) ||
-        product_prices(g, weights, at.machine)[0].microseconds < least_microseconds(forward(), at))
+    if (c.groups > 1 && us < others) return conv_by_groups(site, c, site.cutting.slices(g.m, us));
+    if (c.groups == 1 && (one_window || us < others || (weights && (many_weights(c) || (dots > 0 && dots < g.n)))))
       return product(site, g, product_slices(site, g), weights);
   }
   if (rounds_pixels(site, at)) {
@@ -382,7 +380,7 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
   if (multiplies_rounded(site, c, "bf16_conv_data"))
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
-  if (is_one_window(c) || (is_product(c) && c.c >= 16)) {  // planes are faster for few channels
+  if (is_one_window(c) || (is_product(c) && c.groups == 1 && c.c >= 16)) {  // planes are faster for few channels
     const kernels::Gemm g = product_of(c, true);
     return product(site, g, product_slices(site, g), weights);
   }

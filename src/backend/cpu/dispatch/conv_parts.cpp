@@ -1,10 +1,11 @@
-// Convolutions as convolutions of parts of each image, from the first place of an axis to the last.
+// Convolutions of parts of each image, or of each group.
 #include "backend/cpu/dispatch/conv_parts.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "backend/cpu/dispatch/conv.hpp"
+#include "backend/cpu/dispatch/products.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -23,10 +24,10 @@ const Axis *axis_of(const Conv &c) {
   return c.h == 1 && c.kh == 1 && c.oh == 1 ? &width : nullptr;
 }
 
-// A part's kernel, and where its places begin in an image, in floats.
+// A part's kernel, and where its places begin in an image, and its filters among all, in floats.
 struct Part {
   std::shared_ptr<const Kernel> kernel;
-  int64_t src, dst;
+  int64_t src, filters, dst;
 };
 
 // Of one image, places of the convolution's source and destination.
@@ -54,40 +55,45 @@ Conv part_of(Conv c, const Axis &a, Range src, Range dst) {
 }
 
 struct Bounds final : kernels::Bound {
-  std::vector<std::unique_ptr<kernels::Bound>> of_slice;
+  std::vector<std::unique_ptr<kernels::Bound>> of_part;
 };
 
+// A slice runs `together` parts, one after the other.
 class ByParts final : public Kernel {
  public:
   // src, dst: floats of an image.
-  ByParts(int64_t images, int64_t src, int64_t dst, std::vector<Part> parts, int64_t scratch)
-      : Kernel(parts[0].kernel->name + ", by parts", checked_mul(images, std::ssize(parts)),
-               checked_mul(images, std::ssize(parts), scratch)),
+  ByParts(int64_t images, int64_t src, int64_t dst, std::vector<Part> parts, int64_t together, int64_t scratch)
+      : Kernel(parts[0].kernel->name + ", by parts", checked_mul(images, std::ssize(parts) / together),
+               checked_mul(images, std::ssize(parts) / together, scratch)),
         parts_(std::move(parts)),
         src_(src),
         dst_(dst),
+        together_(together),
         scratch_(scratch) {}
   std::unique_ptr<kernels::Bound> bind() const override {
     auto all = std::make_unique<Bounds>();
-    for (int64_t i = 0; i < slices; ++i) all->of_slice.push_back(part(i).kernel->bind());
+    for (int64_t i = 0; i < slices * together_; ++i) all->of_part.push_back(part(i).kernel->bind());
     return all;
   }
   void run(int64_t slice, const Run &r) const override {
-    const int64_t image = slice / std::ssize(parts_);
-    const auto &[kernel, src, dst] = part(slice);
-    void *args[4] = {const_cast<float *>(r.in<float>(0)) + image * src_ + src};
-    for (int i = 1; i < r.sources; ++i) args[i] = r.args[i];
-    args[r.sources] = r.out<float>(0) + image * dst_ + dst;
-    const Run one{args, r.sources, static_cast<std::byte *>(r.scratch) + slice * scratch_,
-                  static_cast<Bounds &>(*r.bound).of_slice[static_cast<size_t>(slice)].get(), r.report};
-    for (int64_t i = 0; i < kernel->slices * kernel->phases; ++i) kernel->run(i, one);
+    for (int64_t i = slice * together_; i < (slice + 1) * together_; ++i) run_part(i, slice, r);
   }
 
  private:
-  const Part &part(int64_t slice) const { return parts_[static_cast<size_t>(slice % std::ssize(parts_))]; }
+  const Part &part(int64_t i) const { return parts_[static_cast<size_t>(i % std::ssize(parts_))]; }
+  void run_part(int64_t i, int64_t slice, const Run &r) const {
+    const int64_t image = i / std::ssize(parts_);
+    const auto &[kernel, src, filters, dst] = part(i);
+    void *args[4] = {static_cast<float *>(r.args[0]) + image * src_ + src};
+    for (int k = 1; k < r.sources; ++k) args[k] = static_cast<float *>(r.args[k]) + filters;  // weights and bias
+    args[r.sources] = r.out<float>(0) + image * dst_ + dst;
+    const Run one{args, r.sources, static_cast<std::byte *>(r.scratch) + slice * scratch_,
+                  static_cast<Bounds &>(*r.bound).of_part[static_cast<size_t>(i)].get(), r.report};
+    for (int64_t n = 0; n < kernel->slices * kernel->phases; ++n) kernel->run(n, one);
+  }
 
   std::vector<Part> parts_;
-  int64_t src_, dst_, scratch_;  // floats of an image, and bytes of a slice
+  int64_t src_, dst_, together_, scratch_;  // bytes of a slice
 };
 
 }  // namespace
@@ -114,14 +120,40 @@ std::unique_ptr<Kernel> conv_by_parts(const Site &site, const Conv &c, const ker
     std::shared_ptr<const Kernel> kernel = by_source ? conv_data(one, part, &weights) : conv(one, part, &weights);
     scratch = std::max(scratch, round_up(kernel->scratch, 64));
     // bounded: of images in memory
-    parts.push_back({std::move(kernel), of_src.begin * (src / c.*a.src), of_dst.begin * (dst / c.*a.dst)});
+    parts.push_back({std::move(kernel), of_src.begin * (src / c.*a.src), 0, of_dst.begin * (dst / c.*a.dst)});
     one.choices = nullptr;  // told once
   }
   if (by_source) {
     std::swap(src, dst);
     for (Part &p : parts) std::swap(p.src, p.dst);
   }
-  return std::make_unique<ByParts>(c.n, src, dst, std::move(parts), scratch);
+  return std::make_unique<ByParts>(c.n, src, dst, std::move(parts), 1, scratch);
+}
+
+kernels::Gemm product_of_group(const Conv &c, int64_t pixels) {
+  kernels::Gemm g;
+  g.m = pixels, g.k = c.c / c.groups, g.n = c.oc / c.groups;
+  g.lda = c.c, g.ldb = g.ldc = c.oc;
+  g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
+  return g;
+}
+
+std::unique_ptr<Kernel> conv_by_groups(const Site &site, const Conv &c, int64_t pieces) {
+  Site one = site;
+  one.cutting.threads = 1, one.cutting.strict = false;
+  const int64_t pixels = checked_mul(c.n, c.od, c.oh, c.ow), in = c.c / c.groups, out = c.oc / c.groups;
+  std::vector<Part> parts;
+  int64_t scratch = 0;
+  for (int64_t i = 0; i < pieces; ++i) {
+    const auto [begin, end] = kernels::part(pixels, pieces, i);
+    std::shared_ptr<const Kernel> kernel = product(one, product_of_group(c, end - begin), 1);
+    scratch = std::max(scratch, round_up(kernel->scratch, 64));
+    // bounded: of images in memory
+    for (int64_t g = 0; g < c.groups; ++g)
+      parts.push_back({kernel, begin * c.c + g * in, g * out, begin * c.oc + g * out});
+    one.choices = nullptr;  // told once
+  }
+  return std::make_unique<ByParts>(1, 0, 0, std::move(parts), c.groups, scratch);
 }
 
 }  // namespace dl4::dispatch

@@ -53,8 +53,8 @@ struct Conv {
 
 // Geometries of the depthwise and Winograd kernels.
 inline bool is_for_depthwise(const Conv &c) {
-  return !c.is_3d() && c.groups == c.c && c.oc == c.c && !c.is_empty() && (c.kw == 3 || c.kw == 5 || c.kw == 7) &&
-         c.stride_w <= 2 && c.dil_w == 1;
+  return !c.is_3d() && c.groups == c.c && c.oc == c.c && !c.is_empty() && c.kw >= 2 && c.kw <= 7 && c.stride_w <= 2 &&
+         c.dil_w == 1;
 }
 inline bool is_by_channels(const Conv &c) { return c.groups == c.c && c.oc == c.c && !c.is_empty(); }
 // Of them, those by one weight for each channel.

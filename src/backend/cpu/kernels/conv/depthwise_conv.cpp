@@ -104,7 +104,22 @@ void strides(const DepthwiseRow &r) {
 
 }  // namespace
 
-void depthwise_row(const DepthwiseRow &r) { r.kw == 3 ? strides<3>(r) : r.kw == 5 ? strides<5>(r) : strides<7>(r); }
+void depthwise_row(const DepthwiseRow &r) {
+  switch (r.kw) {
+    case 2:
+      return strides<2>(r);
+    case 3:
+      return strides<3>(r);
+    case 4:
+      return strides<4>(r);
+    case 5:
+      return strides<5>(r);
+    case 6:
+      return strides<6>(r);
+    default:
+      return strides<7>(r);
+  }
+}
 
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -81,8 +81,9 @@ TEST(Convs, OfOneSequenceOrVolumeAreCutIntoParts) {
 
 TEST(Convs, OfOneTapAreProductsOfEachGroup) {
   const auto name = [](const Conv &c) { return conv(Site(), c, nullptr)->name; };
-  EXPECT_EQ(name(conv_of(19, 30, 16, 1, 336, 1, 4)), "small_gemm, by parts");
-  EXPECT_EQ(name(conv_of(3, 36, 23, 1, 7)), "small_gemm");
+  const std::string groups = name(conv_of(19, 30, 16, 1, 336, 1, 4)), one = name(conv_of(3, 36, 23, 1, 7));
+  EXPECT_TRUE(groups.find("_gemm") != groups.npos && groups.ends_with(", by parts")) << groups;
+  EXPECT_TRUE(one.find("_gemm") != one.npos) << one;
 }
 
 // Where the processor has tiles: by the product that a convolution is, and Winograd's, which multiplies less, before

@@ -79,6 +79,22 @@ TEST(Convs, OfOneSequenceOrVolumeAreCutIntoParts) {
     }
 }
 
+TEST(Convs, LongVolumesCanBeCancelled) {
+  const std::vector<float> numbers(27 * 512 * 512);
+  const kernels::Constant weights{numbers.data()};
+  Conv c = conv_of(1, 64, 512, 3, 512);
+  c.d = c.od = 64, c.kd = 3, c.pad_front = c.pad_back = 1;
+  EXPECT_GT(conv(Site(), c, &weights)->slices, 20);
+}
+
+TEST(Convs, OfNumbersThatNoKernelTakesAreRefused) {
+  for (int64_t taps : {1, 3}) {
+    Conv c = conv_of(1, 8, 4, taps, 4);
+    c.dtype = DType::f64;
+    EXPECT_THROW(conv(Site(), c, nullptr), Error) << taps;
+  }
+}
+
 TEST(Convs, OfOneTapAreProductsOfEachGroup) {
   const auto name = [](const Conv &c) { return conv(Site(), c, nullptr)->name; };
   const std::string groups = name(conv_of(19, 30, 16, 1, 336, 1, 4)), one = name(conv_of(3, 36, 23, 1, 7));

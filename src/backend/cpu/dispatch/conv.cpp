@@ -36,15 +36,6 @@ bool padding_dwarfs(const kernels::Conv &c) {
 // Enough constant weights that packing and prefetching pay off.
 bool many_weights(const kernels::Conv &c) { return checked_mul(c.kh, c.kw, c.c, c.oc) >= 1 << 15; }
 
-// One tap without strides and padding: a product of pixels and weights, of each group.
-bool is_product(const kernels::Conv &c) {
-  for (int64_t size : {c.kd, c.kh, c.kw, c.stride_d, c.stride_h, c.stride_w})
-    if (size != 1) return false;
-  for (int64_t pad : {c.pad_front, c.pad_top, c.pad_left, c.pad_back, c.pad_bottom, c.pad_right})
-    if (pad != 0) return false;
-  return true;
-}
-
 // One window that covers its whole input, as in a stream's step: a product of images and weights.
 bool is_one_window(const kernels::Conv &c) {
   if (c.groups != 1 || c.d != c.kd || c.h != c.kh || c.w != c.kw) return false;
@@ -335,7 +326,7 @@ std::unique_ptr<Kernel> cut(std::span<const Candidate<ConvAt>> list, ConvAt at, 
   const double us = least_microseconds(list, at);
   const Cutting &cutting = at.site.cutting;
   if (const int64_t places = places_of_parts(at.c, by_source); places > 1 && at.weights && !cutting.portable) {
-    const int64_t wanted = cutting.slices(checked_mul(at.c.n, places), us);
+    const int64_t wanted = cutting.short_slices(checked_mul(at.c.n, places), us);
     const int64_t pieces = std::min(places, kernels::even_pieces(at.c.n, wanted));
     if (pieces > 1) return conv_by_parts(at.site, at.c, *at.weights, by_source, pieces);
   }
@@ -357,13 +348,14 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
   ConvAt at = conv_at(site, c, weights, "amx_conv");
   at.in = site.weights;
-  if (const bool one_window = is_one_window(c); one_window || is_product(c)) {
+  // Windows that are rows of a product, of each group.
+  if (const bool one_window = is_one_window(c); c.dtype == DType::f32 && (one_window || kernels::is_one_tap(c))) {
     const double others = one_window ? 0 : least_microseconds(forward(), at);
     kernels::Gemm g = product_of_group(c, one_window ? c.n : checked_mul(c.n, c.od, c.oh, c.ow));
     if (one_window) g.k = checked_mul(c.kd, c.kh, c.kw, c.c), g.lda = g.k;
     const double us = real(c.groups) * product_prices(g, weights && c.groups == 1, at.machine)[0].microseconds;
     const int64_t dots = columns_by_dots(g, at.machine);
-    if (c.groups > 1 && us < others) return conv_by_groups(site, c, site.cutting.slices(g.m, us));
+    if (c.groups > 1 && us < others) return conv_by_groups(site, c, site.cutting.short_slices(g.m, us));
     if (c.groups == 1 && (one_window || us < others || (weights && (many_weights(c) || (dots > 0 && dots < g.n)))))
       return product(site, g, product_slices(site, g), weights);
   }
@@ -380,7 +372,8 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
   if (multiplies_rounded(site, c, "bf16_conv_data"))
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
-  if (is_one_window(c) || (is_product(c) && c.groups == 1 && c.c >= 16)) {  // planes are faster for few channels
+  if (is_one_window(c) ||
+      (kernels::is_one_tap(c) && c.groups == 1 && c.c >= 16)) {  // planes are faster for few channels
     const kernels::Gemm g = product_of(c, true);
     return product(site, g, product_slices(site, g), weights);
   }

@@ -89,7 +89,7 @@ class ByParts final : public Kernel {
     args[r.sources] = r.out<float>(0) + image * dst_ + dst;
     const Run one{args, r.sources, static_cast<std::byte *>(r.scratch) + slice * scratch_,
                   static_cast<Bounds &>(*r.bound).of_part[static_cast<size_t>(i)].get(), r.report};
-    for (int64_t n = 0; n < kernel->slices * kernel->phases; ++n) kernel->run(n, one);
+    for (int64_t n = 0; n < kernel->slices * kernel->phases && !r.report->ends(); ++n) kernel->run(n, one);
   }
 
   std::vector<Part> parts_;

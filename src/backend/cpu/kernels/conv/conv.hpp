@@ -57,14 +57,15 @@ inline bool is_for_depthwise(const Conv &c) {
          c.dil_w == 1;
 }
 inline bool is_by_channels(const Conv &c) { return c.groups == c.c && c.oc == c.c && !c.is_empty(); }
-// Of them, those by one weight for each channel.
-inline bool scales_pixels(const Conv &c) {
+// One tap without strides and padding: pixels stay where they are.
+inline bool is_one_tap(const Conv &c) {
   for (int64_t size : {c.kd, c.kh, c.kw, c.stride_d, c.stride_h, c.stride_w})
     if (size != 1) return false;
   for (int64_t pad : {c.pad_front, c.pad_top, c.pad_left, c.pad_back, c.pad_bottom, c.pad_right})
     if (pad != 0) return false;
-  return is_by_channels(c);
+  return true;
 }
+inline bool scales_pixels(const Conv &c) { return is_by_channels(c) && is_one_tap(c); }
 inline bool is_for_winograd(const Conv &c) {
   return c.kh == 3 && c.kw == 3 && c.groups == 1 && c.stride_h == 1 && c.stride_w == 1 && c.dil_h == 1 &&
          c.dil_w == 1 && !c.is_empty();

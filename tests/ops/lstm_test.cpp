@@ -103,6 +103,7 @@ TEST(Lstm, CutByUnits) {
   auto in_phases = [](const dispatch::LstmCut &cut) { return cut.by_units > 1; };
   const dispatch::Cutting two{.threads = 2};
   EXPECT_TRUE(in_phases({two, 1, 100, 128, 256}));
+  EXPECT_TRUE(in_phases({two, 1, 100, 128, 128}));
   EXPECT_FALSE(in_phases({two, 1, 100, 64, 64}));   // too little in a step
   EXPECT_TRUE(in_phases({two, 2, 100, 128, 256}));  // each thread reads half of the weights
   EXPECT_FALSE(in_phases({two, 3, 100, 20, 100}));  // few weights for each sequence

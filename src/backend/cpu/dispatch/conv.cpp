@@ -317,13 +317,13 @@ ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant
   at.tiles = tiles_for(site, tiles, c);
   return at;
 }
-// Cut by what the cheapest candidate is estimated to take: multiply-adds alone don't say it of few channels.
+// What the cheapest candidate is estimated to take; 0 if there is none.
 double least_microseconds(std::span<const Candidate<ConvAt>> list, const ConvAt &at) {
   const auto found = prices<ConvAt>(list, at);
   return found.empty() || !std::isfinite(found[0].microseconds) ? 0 : found[0].microseconds;
 }
-std::unique_ptr<Kernel> cut(std::span<const Candidate<ConvAt>> list, ConvAt at, bool by_source) {
-  const double us = least_microseconds(list, at);
+// The best kernel, cut by that estimate `us`: multiply-adds alone don't say what few channels take.
+std::unique_ptr<Kernel> cut(std::span<const Candidate<ConvAt>> list, ConvAt at, double us, bool by_source) {
   const Cutting &cutting = at.site.cutting;
   if (const int64_t places = places_of_parts(at.c, by_source); places > 1 && at.weights && !cutting.portable) {
     const int64_t wanted = cutting.short_slices(checked_mul(at.c.n, places), us);
@@ -346,25 +346,28 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     if (auto kernel = conv_of_rounded(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
+  if (is_one_window(c)) {
+    kernels::Gemm g = product_of_group(c, c.n);
+    g.k = g.lda = checked_mul(c.kd, c.kh, c.kw, c.c);
+    return product(site, g, product_slices(site, g), weights);
+  }
   ConvAt at = conv_at(site, c, weights, "amx_conv");
   at.in = site.weights;
-  // Windows that are rows of a product, of each group.
-  if (const bool one_window = is_one_window(c); c.dtype == DType::f32 && (one_window || kernels::is_one_tap(c))) {
-    const double others = one_window ? 0 : least_microseconds(forward(), at);
-    kernels::Gemm g = product_of_group(c, one_window ? c.n : checked_mul(c.n, c.od, c.oh, c.ow));
-    if (one_window) g.k = checked_mul(c.kd, c.kh, c.kw, c.c), g.lda = g.k;
-    const double us = real(c.groups) * product_prices(g, weights && c.groups == 1, at.machine)[0].microseconds;
+  const double us = least_microseconds(forward(), at);
+  if (kernels::is_one_tap(c) && c.dtype == DType::f32) {
+    const kernels::Gemm g = product_of_group(c, checked_mul(c.n, c.od, c.oh, c.ow));
+    const double by_product = real(c.groups) * product_prices(g, weights && c.groups == 1, at.machine)[0].microseconds;
+    if (c.groups > 1 && by_product < us) return conv_by_groups(site, c, site.cutting.short_slices(g.m, by_product));
     const int64_t dots = columns_by_dots(g, at.machine);
-    if (c.groups > 1 && us < others) return conv_by_groups(site, c, site.cutting.short_slices(g.m, us));
-    if (c.groups == 1 && (one_window || us < others || (weights && (many_weights(c) || (dots > 0 && dots < g.n)))))
-      return product(site, g, product_slices(site, g), weights);
+    const bool packs = weights && (many_weights(c) || (dots > 0 && dots < g.n));
+    if (c.groups == 1 && (packs || by_product < us)) return product(site, g, product_slices(site, g), weights);
   }
   if (rounds_pixels(site, at)) {
     kernels::Conv rounded = c;
     rounded.bfloat16 = true;
     return conv_of_rounded(rounded, at.slices, weights);
   }
-  return cut(forward(), at, false);
+  return cut(forward(), at, us, false);
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
@@ -372,12 +375,13 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
   if (multiplies_rounded(site, c, "bf16_conv_data"))
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
-  if (is_one_window(c) ||
-      (kernels::is_one_tap(c) && c.groups == 1 && c.c >= 16)) {  // planes are faster for few channels
+  const bool many_channels = c.groups == 1 && c.c >= 16;  // planes are faster for few
+  if (is_one_window(c) || (kernels::is_one_tap(c) && many_channels)) {
     const kernels::Gemm g = product_of(c, true);
     return product(site, g, product_slices(site, g), weights);
   }
-  return cut(by_source(), conv_at(site, c, weights, "amx_conv_data"), true);
+  const ConvAt at = conv_at(site, c, weights, "amx_conv_data");
+  return cut(by_source(), at, least_microseconds(by_source(), at), true);
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {

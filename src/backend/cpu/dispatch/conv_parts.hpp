@@ -1,5 +1,5 @@
-// Convolutions as convolutions of parts of each image, from the first place of an axis to the last. Kernels cut images
-// by rows: sequences have one, and oneDNN does not cut volumes.
+// Convolutions that consist of others. Kernels cut images by rows, but sequences have one row, and oneDNN does not cut
+// volumes: their images are cut into parts along the first axis. One tap is a product of each group.
 #pragma once
 
 #include <memory>

@@ -22,6 +22,36 @@ struct ConvPart {
 
 inline int64_t reach(int64_t kernel, int64_t dilation) { return checked_add(checked_mul(kernel - 1, dilation), 1); }
 
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+// An axis of a convolution, and the places of one side that belong to places of the other.
+struct CutAxis {
+  int64_t src, taps, dst, stride, dilation, before;
+
+  Range read_by(Range of_dst) const {
+    const int64_t first = checked_mul(of_dst.begin, stride) - before;
+    const int64_t last = checked_add(checked_mul(of_dst.end - 1, stride), reach(taps, dilation)) - before;
+    const int64_t begin = std::clamp<int64_t>(first, 0, src);
+    return {begin, std::clamp<int64_t>(last, begin, src)};
+  }
+  Range that_read(Range of_src) const {
+    const int64_t first = of_src.begin + before - reach(taps, dilation) + 1, last = of_src.end - 1 + before;
+    const int64_t begin = std::clamp<int64_t>(first <= 0 ? 0 : (first + stride - 1) / stride, 0, dst);
+    return {begin, std::clamp<int64_t>(last < 0 ? 0 : last / stride + 1, begin, dst)};
+  }
+  // Padding of the convolution of these places.
+  int64_t padding_before(Range of_src, Range of_dst) const {
+    return checked_add(of_src.begin, before) - checked_mul(of_dst.begin, stride);
+  }
+  int64_t padding_after(Range of_src, Range of_dst) const {
+    const int64_t padded = checked_add(checked_mul(of_dst.size() - 1, stride), reach(taps, dilation));
+    return padded - of_src.size() - padding_before(of_src, of_dst);
+  }
+};
+inline CutAxis rows_of(const Conv &c) { return {c.h, c.kh, c.oh, c.stride_h, c.dil_h, c.pad_top}; }
+
 // Whole images or volumes if there are enough for even slices, else each image in `pieces` ranges of rows.
 struct ConvCut {
   int64_t slices = 1, pieces = 1;
@@ -47,10 +77,8 @@ struct ConvCut {
 
   // Completes p with the source rows that its destination rows read.
   static ConvPart reading(const Conv &c, ConvPart p) {
-    int64_t first = checked_mul(p.dst0, c.stride_h) - c.pad_top;
-    int64_t last = checked_add(checked_mul(p.dst1 - 1, c.stride_h), reach(c.kh, c.dil_h)) - c.pad_top;
-    p.src0 = std::clamp<int64_t>(first, 0, c.h);
-    p.src1 = std::clamp<int64_t>(last, p.src0, c.h);
+    const Range src = rows_of(c).read_by({p.dst0, p.dst1});
+    p.src0 = src.begin, p.src1 = src.end;
     return padded(c, p);
   }
 
@@ -58,14 +86,11 @@ struct ConvCut {
   ConvPart by_source(const Conv &c, int64_t slice) const {
     ConvPart p = images(c, slice, c.h);
     if (pieces > 1) {
-      p.src0 = p.dst0;
-      p.src1 = p.dst1;
-      int64_t first = p.src0 + c.pad_top - reach(c.kh, c.dil_h) + 1, last = p.src1 - 1 + c.pad_top;
-      p.dst0 = std::clamp<int64_t>(first <= 0 ? 0 : (first + c.stride_h - 1) / c.stride_h, 0, c.oh);
-      p.dst1 = std::clamp<int64_t>(last < 0 ? 0 : last / c.stride_h + 1, p.dst0, c.oh);
+      p.src0 = p.dst0, p.src1 = p.dst1;
+      const Range dst = rows_of(c).that_read({p.src0, p.src1});
+      p.dst0 = dst.begin, p.dst1 = dst.end;
     } else {
-      p.dst0 = 0;
-      p.dst1 = c.oh;
+      p.dst0 = 0, p.dst1 = c.oh;
     }
     return padded(c, p);
   }
@@ -82,9 +107,8 @@ struct ConvCut {
 
   // Computes the padding from the row ranges.
   static ConvPart padded(const Conv &c, ConvPart p) {
-    p.pad_top = checked_add(p.src0, c.pad_top) - checked_mul(p.dst0, c.stride_h);
-    int64_t rows = checked_add(checked_mul(p.dst_rows() - 1, c.stride_h), reach(c.kh, c.dil_h));
-    p.pad_bottom = rows - p.src_rows() - p.pad_top;
+    const Range src{p.src0, p.src1}, dst{p.dst0, p.dst1};
+    p.pad_top = rows_of(c).padding_before(src, dst), p.pad_bottom = rows_of(c).padding_after(src, dst);
     return p;
   }
 };

@@ -23,8 +23,6 @@ double small_gemm_cycles(const kernels::Gemm &g, const Machine &m);
 double packed_gemm_cycles(const kernels::Gemm &g, const Machine &m);
 double blocked_gemm_cycles(const kernels::Gemm &g, const Machine &m);
 double dnnl_gemm_cycles(const kernels::Gemm &g, bool constant, const Machine &m);
-// For few columns.
-double openblas_gemm_cycles(const kernels::Gemm &g, const Machine &m);
 
 // Cycles of convolutions. constant: the weights are.
 double direct_conv_cycles(const kernels::Conv &c, const Machine &m);
@@ -62,11 +60,18 @@ inline double vectors_of(int64_t floats, double each) {
   return real((floats + lanes - 1) / lanes);
 }
 
-// Where multiply-adds of vectors are done in two halves (Machine::fused), so is all else that is done with vectors: it
-// takes twice as long, or, beside numbers and addresses, half as long again. Multiply-adds then hide more of it, and
-// are a larger part of the time themselves.
+// Lines moved if both sides and the result of a product are moved once.
+inline double moved_once(const kernels::Gemm &g, const Machine &m) {
+  const double bytes = 4 * (real(g.m, g.k) + real(g.k, g.n) + real(g.m, g.n));
+  return m.moved(bytes, bytes);
+}
+
+// A processor that multiplies and adds vectors in two halves (Machine::fused 1) does all else with them in halves too.
+// Loads, shifts and stores of vectors take twice as long.
 inline double halves(const Machine &m) { return 2 / m.fused; }
+// Loops of which they are a part take half as long again.
 inline double partly_halves(const Machine &m) { return 0.5 + 1 / m.fused; }
+// Multiply-adds then wait for loads less often: without that, a kernel gains less from a second unit than twice.
 inline double hiding(const Machine &m) { return 0.75 + 0.5 / m.fused; }
 
 // A sum of cycles: how often something is done, and what it costs each time.

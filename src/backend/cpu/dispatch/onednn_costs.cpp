@@ -46,6 +46,7 @@ Counts counted(const Conv &c, bool by_source, const Machine &m) {
   n.image = real(c.n, c.groups), n.move = moved(c, m);
   return n;
 }
+
 Factors dnnl_forward(const Conv &c, const Machine &m) {
   const bool few = real(c.c / c.groups) < m.vector, few_channels = real(c.c) < m.vector;
   if (c.groups > 1 && kernels::is_by_channels(c) && std::max(c.dil_h, c.dil_w) > 1)
@@ -192,16 +193,15 @@ Factors dnnl_by_source(const Conv &c, bool few) {
 }  // namespace
 
 double dnnl_gemm_cycles(const Gemm &g, bool constant, const Machine &m) {
-  const double across = vectors_of(g.n, m.vector), bytes = 4 * (real(g.m, g.k) + real(g.k, g.n) + real(g.m, g.n));
-  const double moved = m.moved(bytes, bytes);
+  const double across = vectors_of(g.n, m.vector);
   const double each = sum({{real(g.m, g.k) * across / m.fused, 0.857},
                            {across * real(g.k) * halves(m), constant ? 1.14 : 1.61},
                            {across * real(g.m) * halves(m), 1.62},
                            {real(g.m, g.k), constant ? 0.063 : 0.125},
                            {g.bias ? real(g.m) : 0, constant ? 0.35 : 0.83},
                            {g.trans_b && !constant ? real(g.n, g.k) : 0, 0.2},
-                           {moved, constant ? 0.27 : 0.41}});
-  const double read = sum({{real(g.k) * across, 0.52}, {moved, 1.45}});  // at least
+                           {moved_once(g, m), constant ? 0.27 : 0.41}});
+  const double read = sum({{real(g.k) * across, 0.52}, {moved_once(g, m), 1.45}});  // at least
   return 2450 + real(g.batch) * std::max(each, read);
 }
 

@@ -5,6 +5,15 @@
 namespace dl4::dispatch {
 namespace {
 
+double openblas_gemm_cycles(const kernels::Gemm &g, const Machine &m) {
+  return sum({{1, 112},
+              {vectors_of(g.m, m.vector) * real(g.n, g.k) * halves(m), 0.44},
+              {real(g.m, g.n) * vectors_of(g.k, m.vector) * halves(m), 0.11},
+              {real(g.m, g.n), 0.22},
+              {real(g.m, g.k), 0.08},
+              {moved_once(g, m), 1.1}});
+}
+
 constexpr Candidate<Product> openblas_products[] = {
     // Of few columns: else ours are level with it.
     {"openblas_gemm",

@@ -18,8 +18,6 @@ constexpr double load_ports = 2, latency = 4;
 
 double bytes_a(const Gemm &g) { return 4 * real(g.m, g.k); }
 double bytes_b(const Gemm &g) { return 4 * real(g.k, g.n); }
-double all_bytes(const Gemm &g) { return bytes_a(g) + bytes_b(g) + 4 * real(g.m, g.n); }
-double moved_once(const Gemm &g, const Machine &m) { return m.moved(all_bytes(g), all_bytes(g)); }
 double blocks(int64_t rows, int64_t most) { return real((rows + most - 1) / most); }
 
 // Cycles of the loops over k of tiles of at most so many rows by `width` vectors of 16, how many tiles, and how many
@@ -178,15 +176,6 @@ double blocked_gemm_cycles(const Gemm &g, const Machine &m) {
               {g.trans_b ? real(g.n, g.k) : 0, 0.09},
               {real(g.k) * blocks(g.n, kernels::packed_panel), 9.9},
               {lays_a ? real(g.m, g.k) : 0, 0.56}});
-}
-
-double openblas_gemm_cycles(const Gemm &g, const Machine &m) {
-  return sum({{1, 112},
-              {vectors_of(g.m, m.vector) * real(g.n, g.k) * halves(m), 0.44},
-              {real(g.m, g.n) * vectors_of(g.k, m.vector) * halves(m), 0.11},
-              {real(g.m, g.n), 0.22},
-              {real(g.m, g.k), 0.08},
-              {moved_once(g, m), 1.1}});
 }
 
 // Measured on one core of an EPYC of Zen 4, times the speed of packed float32, by bfloat16, int8 and int4:

@@ -96,9 +96,11 @@ TEST(Convs, OfNumbersThatNoKernelTakesAreRefused) {
 }
 
 TEST(Convs, OfOneTapAreProductsOfEachGroup) {
+  const std::vector<float> numbers(16 * 336);
+  const kernels::Constant weights{numbers.data()};
   Site site;
   site.cutting.machine = std::make_shared<Machine>();
-  const auto name = [&](const Conv &c) { return conv(site, c, nullptr)->name; };
+  const auto name = [&](const Conv &c) { return conv(site, c, &weights)->name; };
   const std::string groups = name(conv_of(19, 30, 16, 1, 336, 1, 4)), one = name(conv_of(3, 36, 23, 1, 7));
   EXPECT_TRUE(groups.find("_gemm") != groups.npos && groups.ends_with(", by parts")) << groups;
   EXPECT_TRUE(one.find("_gemm") != one.npos) << one;

@@ -1,11 +1,11 @@
 // Elementwise kernels.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <tuple>
 
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/movement/repeat.hpp"
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "backend/cpu/kernels/reduce/counting.hpp"
 #include "backend/cpu/kernels/rows/rows.hpp"
@@ -164,8 +164,7 @@ std::unique_ptr<Kernel> binary(const ops::BinaryOp &op, const Site &site) {
     return kernel("binary_broadcast", [=, f = op.f, run = s.run()](int64_t begin, int64_t end, const Run &r) {
       alignas(64) std::byte side_by_side[most];
       const int64_t count = std::min(most / size / run, (end - begin) / run + 2) * run;
-      for (int64_t i = 0; i < count; i += run)
-        std::memcpy(side_by_side + i * size, r.in<void>(row), static_cast<size_t>(run * size));
+      kernels::repeat(size, run * size, count / run, r.in<void>(row), side_by_side, 0, 1);
       for (int64_t at = begin, n; at < end; at += n) {
         const int64_t first = at % run;
         n = std::min(end - at, count - first);

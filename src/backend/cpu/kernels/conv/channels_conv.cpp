@@ -4,6 +4,7 @@
 
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
+#include "backend/cpu/kernels/movement/repeat.hpp"
 #include "backend/cpu/kernels/reduce/reduce.hpp"
 
 #ifndef DL4_KERNELS_CHANNEL_SUMS
@@ -123,26 +124,20 @@ void add_taps(Pairs &sum, const Conv &c, const Pixel &p, const float *image, int
   }
 }
 
-// As many whole rows of n numbers side by side as the place has room for; `row` itself if that is one. Their number.
-template <size_t most>
-int64_t side_by_side(const float *&row, int64_t n, std::array<float, most> &place) {
-  const int64_t all = static_cast<int64_t>(most) / n * n;
-  if (all <= n) return n;
-  std::copy_n(row, n, place.data());
-  for (int64_t filled = n; filled < all; filled += std::min(filled, all - filled))
-    std::copy_n(place.data(), std::min(filled, all - filled), place.data() + filled);
-  row = place.data();
-  return all;
-}
-
 // dst = src weights + bias for pixels [first, last). Of few channels, several rows of weights lie side by side.
 void scale_pixels(const Conv &c, int64_t first, int64_t last, const Run &r, const float *bias) noexcept {
-  alignas(64) std::array<float, 1024> weights_of_run, biases_of_run;
+  constexpr int64_t most = 1024;
+  alignas(64) std::array<float, most> weights_of_run, biases_of_run;
   const float *weights = r.in<float>(1);
-  const int64_t run = side_by_side(weights, c.c, weights_of_run);
-  if (bias) side_by_side(bias, c.c, biases_of_run);
+  const int64_t rows = std::max<int64_t>(1, most / c.c), bytes = c.c * 4;
+  if (rows > 1) {
+    repeat(4, bytes, rows, weights, weights_of_run.data(), 0, 1);
+    if (bias) repeat(4, bytes, rows, bias, biases_of_run.data(), 0, 1);
+    weights = weights_of_run.data();
+    if (bias) bias = biases_of_run.data();
+  }
   for (int64_t at = first * c.c, end = last * c.c, n; at < end; at += n) {
-    n = std::min(run, end - at);
+    n = std::min(rows * c.c, end - at);
     const float *x = r.in<float>(0) + at;
     HWY_DYNAMIC_DISPATCH(channel_sums)({n, 1, &x, &weights, bias, r.out<float>(0) + at});
     if (c.epilogue) c.epilogue(r.out<float>(0) + at, 1, n, 0);

@@ -22,15 +22,26 @@ int64_t neighbour(int64_t i, float beside, int64_t n) {
 }  // namespace
 
 void repeat(int64_t size, int64_t bytes, int64_t times, const void *x, void *y, int64_t begin, int64_t end) noexcept {
+  constexpr int64_t in_cache = 4096;
   const auto *from = static_cast<const std::byte *>(x) + begin * bytes;
   auto *to = static_cast<std::byte *>(y) + begin * times * bytes;
+  if (times == 0 || bytes == 0) return;
   for (int64_t row = begin; row < end; ++row, from += bytes) {
     if (bytes == size) {
       fill(size, from, to, times);
       to += times * bytes;
       continue;
     }
-    for (int64_t j = 0; j < times; ++j, to += bytes) std::memcpy(to, from, static_cast<size_t>(bytes));
+    // After the first copies by runs of them, each twice as long as the one before.
+    const int64_t all = times * bytes, singly = std::min<int64_t>(times, 4) * bytes;
+    const int64_t most = std::max<int64_t>(1, in_cache / bytes) * bytes;
+    int64_t done = 0;
+    for (; done < singly; done += bytes) std::memcpy(to + done, from, static_cast<size_t>(bytes));
+    for (int64_t n; done < all; done += n) {
+      n = std::min({done, all - done, most});
+      std::memcpy(to + done, to, static_cast<size_t>(n));
+    }
+    to += all;
   }
 }
 
